@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,15 +31,17 @@ class Observation:
 
     Attributes:
         segments: The sides.
-        segment: The operators of A.
-        got: B's results, [samples, *shape].
+        segment: The operators of A; None for an input.
+        expected: What A gives, [samples, *shape].
+        got: What B gives.
         noise: The spread that rounding explains, for each channel.
         limits: The least and the largest number that B's integers hold.
         step: Step of B's integers; 0 for float32.
     """
 
     segments: Segments
-    segment: Segment
+    segment: Segment | None
+    expected: Reals
     got: Reals
     noise: Reals
     limits: tuple[float, float]
@@ -53,19 +55,20 @@ class Observation:
 
 def explain(seen: Observation) -> Explanation:
     """Returns the likely cause: the way that leaves least of the difference, or UNKNOWN if none leaves little."""
-    samples = range(len(seen.got))
-    expected = np.stack([seen.segments.computed(seen.segment, sample) for sample in samples])
-    all_of = seen.rest(expected)
+    all_of = seen.rest(seen.expected)
     found = [(rest, explanation) for rest, explanation in _tried(seen)]
     found += [(_SIMPLER * rest, explanation) for rest, explanation in _fitted(seen)]
-    found += _wrapped(seen, expected)
+    found += _wrapped(seen)
     best = min(found, key=lambda each: each[0], default=None)
-    if best is not None and best[0] <= _EXPLAINED * all_of:
-        return best[1]
-    return _at_border(seen, expected) or Explanation(Cause.UNKNOWN, "no known way of being wrong gives B's numbers")
+    unknown = Explanation(Cause.UNKNOWN, "no known way of being wrong gives B's numbers")
+    known = best[1] if best is not None and best[0] <= _EXPLAINED * all_of else _at_border(seen) or unknown
+    layers = [] if seen.segment is None else [node.node.name for node in seen.segment.nodes if weighted(node)]
+    return known if known.node is not None or len(layers) != 1 else replace(known, node=layers[0])
 
 
 def _tried(seen: Observation) -> Iterator[tuple[float, Explanation]]:
+    if seen.segment is None:
+        return
     for hypothesis in hypotheses.all_of(seen.segment):
         values = [hypothesis.value(seen.segments, seen.segment, sample) for sample in range(len(seen.got))]
         yield seen.rest(np.stack(values)), hypothesis.explanation
@@ -86,6 +89,17 @@ def _fitted(seen: Observation) -> Iterator[tuple[float, Explanation]]:
         steps = f", {shift / seen.step:.1f} steps" if seen.step else ""
         yield seen.rest(values + shift), Explanation(Cause.ZERO_POINT, f"results are {shift:.4g} larger in B{steps}")
     yield from _scaled_results(seen, np.clip(products + base, low, high))
+    yield from _bent(seen, products + base)
+
+
+def _bent(seen: Observation, linear: Reals) -> Iterator[tuple[float, Explanation]]:
+    """Yields what another activation leaves: limits where B's results end, and a slope below 0."""
+    low, high = float(seen.got.min()), float(seen.got.max())
+    negative = (linear < 0) & (seen.got > low) & (seen.got < high)
+    slope = float(_factor(linear, seen.got, negative, by_channel=False).max()) if negative.any() else 1.0
+    values = np.clip(np.where(linear < 0, slope * linear, linear), low, high)
+    text = f"B's results are between {low:.4g} and {high:.4g}, below 0 with a slope of {slope:.4g}"
+    yield seen.rest(values), Explanation(Cause.ACTIVATION, text)
 
 
 def _scaled_results(seen: Observation, expected: Reals) -> Iterator[tuple[float, Explanation]]:
@@ -96,6 +110,8 @@ def _scaled_results(seen: Observation, expected: Reals) -> Iterator[tuple[float,
 
 def _parts(seen: Observation) -> tuple[Reals, Reals, float, float]:
     """Returns what depends on the weights, what does not, and the limits of activations behind them."""
+    if seen.segment is None:
+        return seen.expected, np.zeros(1), -np.inf, np.inf
     changed, samples = hypotheses.linear(seen.segment), range(len(seen.got))
     whole = np.stack([seen.segments.computed(seen.segment, sample, changed) for sample in samples])
     layers = [node.real for node in seen.segment.nodes if weighted(node) and node.real is not None]
@@ -138,24 +154,24 @@ def _factors(factor: Reals, what: str = "products with the weights") -> str:
     return f"{what} are {changed.min():.4g} to {changed.max():.4g} times as large in B{where}"
 
 
-def _wrapped(seen: Observation, expected: Reals) -> Sequence[tuple[float, Explanation]]:
+def _wrapped(seen: Observation) -> Sequence[tuple[float, Explanation]]:
     """Returns what numbers that wrap at the end of B's integers leave, if any do."""
     span = seen.limits[1] - seen.limits[0] + seen.step
     if not np.isfinite(span):
         return []
-    turns = np.rint((expected - seen.got) / span)
+    turns = np.rint((seen.expected - seen.got) / span)
     if not turns.any():
         return []
     text = f"results beyond the range of the integers come out at its other end: {int((turns != 0).sum())} elements"
-    difference = (expected - turns * span - seen.got) ** 2
+    difference = (seen.expected - turns * span - seen.got) ** 2
     return [(float(difference.mean()), Explanation(Cause.OVERFLOW, text))]
 
 
-def _at_border(seen: Observation, expected: Reals) -> Explanation | None:
+def _at_border(seen: Observation) -> Explanation | None:
     """Returns that results differ at the border of the image only, or None."""
     if seen.got.ndim != 5 or min(seen.got.shape[2:4]) < 3:  # samples, batch, rows, columns, channels
         return None
-    difference = ((expected - seen.got) ** 2).mean((0, 1, 4))
+    difference = ((seen.expected - seen.got) ** 2).mean((0, 1, 4))
     inner = difference[1:-1, 1:-1].sum()
     if inner > _EXPLAINED * difference.sum():
         return None

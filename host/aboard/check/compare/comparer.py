@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aboard.check.compare import definitions
-from aboard.check.compare.alignment import Pair, align
+from aboard.check.compare.alignment import Pair, align, is_layer
 from aboard.check.compare.causes import Observation, explain
 from aboard.check.compare.real_graph import RealNode, Reals
 from aboard.check.compare.recording import Recording
@@ -26,6 +26,7 @@ from aboard.check.compare.types import (
     OutputDifference,
     State,
 )
+from aboard.ops import registry
 
 #: A channel is wrong if it differs by more than this many times the spread that rounding explains.
 _SPREADS = 3.5
@@ -45,11 +46,13 @@ _HIDING = ("softmax", "logistic", "log_softmax", "tanh", "arg_max", "arg_min", "
 
 @dataclass
 class _Judged:
-    """A layer of B beside A's on the same operands; arrays are [samples, *shape], those by channel [channels]."""
+    """A layer of B beside A's on the same operands; arrays are [samples, *shape], those by channel [channels].
+
+    An input has no segment.
+    """
 
     pair: Pair
-    segment: Segment
-    producer: RealNode
+    segment: Segment | None
     expected: Reals
     got: Reals
     own: Reals
@@ -85,7 +88,12 @@ class _Judged:
 
     def observation(self, segments: Segments) -> Observation:
         """Returns what the cause is looked for with."""
-        return Observation(segments, self.segment, self.got, self.spread, self.limits, self.step)
+        return Observation(segments, self.segment, self.expected, self.got, self.spread, self.limits, self.step)
+
+    @property
+    def nodes(self) -> tuple[RealNode, ...]:
+        """The operators of A, in execution order."""
+        return () if self.segment is None else self.segment.nodes
 
 
 def compare(a: Recording, b: Recording) -> Comparison:
@@ -119,48 +127,97 @@ class _Comparer:
     def _judged(self) -> tuple[list[_Judged], Defect | None]:
         """Returns all layers, and the first that is wrong."""
         segments = Segments(self._a, self._b, self._alignment)
-        judged = [each for each in (_judge(segments, pair) for pair in self._alignment.pairs) if each is not None]
-        by_definition = self._by_definition(judged)
-        if by_definition is not None:
-            return judged, by_definition
-        for each in list(judged):
-            if each.state is State.DEFECT:
-                explanation = self._explanation(segments, each)
-                if self._is_undone(segments, each):
-                    judged.remove(each)
-                    segments = segments.without(each.pair.a)
-                    continue
-                return judged, self._defect(each, explanation)
-        return judged, self._cut_off(judged)
+        while True:
+            judged = [_beside(segments, pair) for pair in segments.alignment.entries]
+            judged += [
+                each for each in (_judge(segments, pair) for pair in segments.alignment.pairs) if each is not None
+            ]
+            known = self._misshapen(judged) or self._by_definition(judged)
+            wrong = next((each for each in judged if each.state is State.DEFECT), None)
+            if known is not None or wrong is None:
+                return judged, known or self._cut_off(judged)
+            if not self._is_undone(segments, wrong):
+                return judged, self._defect(wrong, self._explanation(segments, wrong))
+            segments = segments.without(wrong.pair.a)
+
+    def _misshapen(self, judged: Sequence[_Judged]) -> Defect | None:
+        """Returns the defect of the first operator whose result has another shape in B, if all in front are right."""
+        if not self._alignment.misshapen:
+            return None
+        ours, theirs = self._alignment.misshapen[0]
+        one, other = self._a.network.producers[ours], self._b.network.producers[theirs]
+        order = {node.node.name: place for place, node in enumerate(self._a.network.nodes)}
+        places = [
+            max((order[node.node.name] for node in each.nodes), default=-1)
+            for each in judged
+            if each.state is State.DEFECT
+        ]
+        if min(places, default=len(order)) < order[one.node.name]:
+            return None
+        shapes = self._a.network.values[ours].shape, self._b.network.values[theirs].shape
+        text = f"A's result has shape {list(shapes[0])}, B's {list(shapes[1])}"
+        found = definitions.attributes(one.node.attrs, other.node.attrs) or Explanation(Cause.SHAPE, text)
+        layer = Layer(ours, theirs, one.op, _operator(one), _operator(other), State.DEFECT, None, None, None)
+        return Defect(layer, replace(found, node=one.node.name), (), shapes[0][-1] if shapes[0] else 1)
 
     def _by_definition(self, judged: Sequence[_Judged]) -> Defect | None:
         """Returns the defect of the first operator that B's file defines otherwise, if it changes results."""
         if not self._differing or all(each.state is State.EQUAL for each in judged):
             return None
-        one, other = self._differing[0]
-        explanation = definitions.explained(self._a.network, self._b.network, one, other)
-        found = next((each for each in judged if each.pair.b in other.outputs), None)
-        if explanation is None:
-            return None
-        first = next((number for number, each in enumerate(judged) if each.state is State.DEFECT), None)
-        if found is not None and first is not None and judged.index(found) > first:
-            return None
-        if found is not None:
-            return self._defect(found, explanation)
-        layer = Layer(
-            one.outputs[0], other.outputs[0], one.op, _operator(one), _operator(other), State.DEFECT, None, None, None
+        known = self._differing[0]
+        node = self._a.network.producers.get(known.a)
+        places = (
+            place
+            for place, each in enumerate(judged)
+            if each.pair.a == known.a or any(part is node for part in each.nodes)
         )
-        return Defect(layer, explanation, (), self._a.network.values[one.outputs[0]].shape[-1:][0])
+        place = next(places, len(judged))
+        if any(each.state is State.DEFECT for each in judged[:place]) or place == len(judged):
+            return None
+        return self._defect(judged[place], replace(known.explanation, node=None if node is None else node.node.name))
 
     def _explanation(self, segments: Segments, each: _Judged) -> Explanation:
         """Returns the likely cause: how the files define the layer, or else what gives its numbers."""
-        other = self._b.network.producers[each.pair.b]
-        if len(each.segment.nodes) == 1 and other.op == each.producer.op:
-            networks = self._a.network, self._b.network
-            found = definitions.constants(*networks, each.producer, other)
+        ours = [node for node in each.nodes if is_layer(node)]
+        theirs = [node for node in self._part_of_b(each.pair.b) if is_layer(node)]
+        if len(ours) == 1 == len(theirs) and ours[0].op == theirs[0].op:
+            found = definitions.constants(self._a.network, self._b.network, ours[0], theirs[0])
             if found is not None and found.cause is not Cause.WEIGHTS:
-                return found
+                return replace(found, node=ours[0].node.name)
         return explain(each.observation(segments))
+
+    def _input(self, each: _Judged, difference: float) -> Layer:
+        tensors = self._b.network.values[each.pair.b].tensors
+        graph = self._b.network.graph
+        made = next((node for node in graph.nodes if node.output in tensors), None)
+        return Layer(
+            a=each.pair.a,
+            b=each.pair.b,
+            op="input",
+            operator=None,
+            operator_b=made.sources[0] if made is not None and made.sources else None,
+            state=each.state,
+            own_db=decibels(each.expected, each.got),
+            total_db=decibels(each.own, each.got),
+            steps=difference / each.step if each.step else None,
+        )
+
+    def _same_of_b(self, each: _Judged, ours: RealNode) -> RealNode | None:
+        """Returns the operator of B that does what one of A does; None if B has none."""
+        part = self._part_of_b(each.pair.b)[::-1]
+        main = _main(each.nodes)
+        same = [node for node in part if node.op == ours.op] or (part if ours is main else [])
+        return _main(same) if same else None
+
+    def _part_of_b(self, key: str) -> list[RealNode]:
+        """Returns the operators of B that compute a value from aligned ones, the last first."""
+        network, aligned = self._b.network, {pair.b for pair in self._alignment.pairs}
+        nodes, pending = list[RealNode](), [network.producers[key]]
+        while pending:
+            nodes.append(pending.pop(0))
+            fronts = [front for front in nodes[-1].inputs if front is not None and front not in aligned]
+            pending += [network.producers[front] for front in fronts if front in network.producers]
+        return nodes
 
     def _is_undone(self, segments: Segments, each: _Judged) -> bool:
         """True if the layers behind one give what they should: both sides only divide the work otherwise.
@@ -169,13 +226,15 @@ class _Comparer:
         """
         network = self._a.network
         readers = network.readers(each.pair.a)
-        if not readers or network.graph.is_output(network.values[each.pair.a].tensors[-1]):
+        if not each.nodes or not readers or network.graph.is_output(network.values[each.pair.a].tensors[-1]):
             return False
         if any(node.op in _HIDING for node in readers):
             return False
         without = segments.without(each.pair.a)
         parts = ((pair, without.segment(pair.a)) for pair in without.alignment.pairs)
-        behind = [pair for pair, part in parts if part is not None and each.producer in part.nodes]
+        behind = [
+            pair for pair, part in parts if part is not None and any(node is each.nodes[-1] for node in part.nodes)
+        ]
         found = [_judge(without, pair) for pair in behind]
         return bool(found) and all(other is not None and not other.wrong.any() for other in found)
 
@@ -193,17 +252,21 @@ class _Comparer:
 
     def _defect(self, each: _Judged, explanation: Explanation) -> Defect:
         channels = tuple(int(channel) for channel in np.flatnonzero(each.wrong))
-        layer = replace(self._layer(each), state=State.DEFECT)
+        layer = replace(self._layer(each, explanation.node), state=State.DEFECT)
         return Defect(layer, explanation, channels, len(each.spread))
 
-    def _layer(self, each: _Judged) -> Layer:
+    def _layer(self, each: _Judged, blamed: str | None = None) -> Layer:
         difference = float(np.abs(each.got - each.expected).max(initial=0.0))
+        if not each.nodes:
+            return self._input(each, difference)
+        ours = _main([node for node in each.nodes if blamed in (None, node.node.name)] or each.nodes)
+        theirs = self._same_of_b(each, ours)
         return Layer(
-            a=each.pair.a,
+            a=each.pair.a if ours.op == _main(each.nodes).op else ours.outputs[0],
             b=each.pair.b,
-            op=each.producer.op,
-            operator=_operator(each.producer),
-            operator_b=_operator(self._b.network.producers[each.pair.b]),
+            op=ours.op,
+            operator=_operator(ours),
+            operator_b=None if theirs is None else _operator(theirs),
             state=each.state,
             own_db=decibels(each.expected, each.got),
             total_db=decibels(each.own, each.got),
@@ -236,6 +299,11 @@ class _Comparer:
         return found
 
 
+def _main(nodes: Sequence[RealNode]) -> RealNode:
+    """Returns the last of some operators that does more than move values."""
+    return next((node for node in reversed(nodes) if not registry.get(node.op).moves_data), nodes[-1])
+
+
 def _operator(node: RealNode) -> int | None:
     return node.node.sources[0] if node.node.sources else None
 
@@ -246,7 +314,7 @@ def _unpaired(side: Recording, paired: set[str]) -> tuple[str, ...]:
 
 def _by_channel(values: Reals) -> Reals:
     """Returns the root of the mean square of [samples, *shape] for each index of the last axis."""
-    flat = values.reshape(-1, values.shape[-1] if values.ndim > 1 else 1)
+    flat = values.reshape(-1, _channels(values))
     return np.asarray(np.sqrt((flat**2).mean(0)))
 
 
@@ -258,19 +326,33 @@ def _judge(segments: Segments, pair: Pair) -> _Judged | None:
     samples = range(len(segments.b.samples))
     expected = np.stack([segments.computed(segment, sample) for sample in samples])
     noise = np.stack([segments.noise(segment, sample) for sample in samples])
+    return _judged(segments, pair, segment, expected, _by_channel(noise))
+
+
+def _beside(segments: Segments, pair: Pair) -> _Judged:
+    """Returns an input beside A's."""
+    expected = np.stack([sample[pair.a] for sample in segments.a.samples])
+    step = segments.a.network.values[pair.a].step
+    return _judged(segments, pair, None, expected, np.full(_channels(expected), step / np.sqrt(12)))
+
+
+def _judged(segments: Segments, pair: Pair, segment: Segment | None, expected: Reals, noise: Reals) -> _Judged:
     value = segments.b.network.values[pair.b]
     fixed = _FLOAT * np.sqrt((expected**2).mean()) + value.step * np.sqrt(1 / 12 + _KERNEL_STEPS**2)
     return _Judged(
         pair=pair,
         segment=segment,
-        producer=segments.a.network.producers[pair.a],
         expected=expected,
         got=np.stack([pair.in_a(sample[pair.b]) for sample in segments.b.samples]),
         own=np.stack([sample[pair.a] for sample in segments.a.samples]),
-        spread=np.sqrt(_by_channel(noise) ** 2 + fixed**2) + 1e-12,
+        spread=np.sqrt(noise**2 + fixed**2) + 1e-12,
         limits=value.range,
         step=value.step,
     )
+
+
+def _channels(values: Reals) -> int:
+    return values.shape[-1] if values.ndim > 1 else 1
 
 
 def decibels(right: Reals, values: Reals) -> float | None:

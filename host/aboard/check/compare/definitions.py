@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from aboard.check.compare.types import Cause, Explanation
 from aboard.ir import Attributes, Tensor
 from aboard.ops import registry
 from aboard.ops.activation import Activation
+from aboard.ops.weighted import BIAS, WEIGHTS
 
 #: Relative difference of constants and scales that counts as none: far above float32's rounding, far below a defect.
 _SAME = 1e-4
@@ -25,22 +26,45 @@ _EXPLAINED = 0.02
 _FEW = 0.2
 
 
-def differing(a: RealGraph, b: RealGraph) -> list[tuple[RealNode, RealNode]]:
-    """Returns the operators that two files define differently, if all others are the same; none if many differ.
+#: Ops that follow a layer to bend its results.
+_ACTIVATIONS = {"relu", "relu6", "relu_n1_to_1", "leaky_relu", "prelu", "elu", "gelu", "hard_swish", "logistic", "tanh"}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What two files of one model define differently.
+
+    Attributes:
+        a: The input of A, or the first result of the operator.
+        b: That of B.
+        explanation: The difference.
+    """
+
+    a: str
+    b: str
+    explanation: Explanation
+
+
+def differing(a: RealGraph, b: RealGraph) -> list[Difference]:
+    """Returns what two files define differently, in execution order, if all else is the same; none if much differs.
 
     Two files of one training, quantised separately, differ everywhere: then a difference is no sign of a defect.
     """
-    if len(a.nodes) != len(b.nodes):
+    if len(a.nodes) != len(b.nodes) or len(a.graph.inputs) != len(b.graph.inputs):
         return []
-    pairs = list(zip(a.nodes, b.nodes, strict=True))
-    found = [pair for pair in pairs if pair[0].op != pair[1].op or explained(a, b, *pair) is not None]
-    return found if len(found) <= max(1, _FEW * len(pairs)) else []
+    inputs = ((one.name, other.name) for one, other in zip(a.graph.inputs, b.graph.inputs, strict=True))
+    rows = [(one, other, _integers(a.values[one], b.values[other])) for one, other in inputs]
+    nodes = zip(a.nodes, b.nodes, strict=True)
+    rows += [(one.outputs[0], other.outputs[0], explained(a, b, one, other)) for one, other in nodes]
+    found = [Difference(one, other, explanation) for one, other, explanation in rows if explanation is not None]
+    return found if len(found) <= max(1, _FEW * len(rows)) else []
 
 
 def explained(a: RealGraph, b: RealGraph, one: RealNode, other: RealNode) -> Explanation | None:
     """Returns how the definitions of an operator differ, results' integers included; None if they do not."""
     if one.op != other.op:
-        return Explanation(Cause.OPERATOR, f"A computes {one.op}, B {other.op}")
+        cause = Cause.ACTIVATION if {one.op, other.op} & _ACTIVATIONS else Cause.OPERATOR
+        return Explanation(cause, f"A computes {one.op}, B {other.op}")
     return (
         attributes(one.node.attrs, other.node.attrs)
         or constants(a, b, one, other)
@@ -80,11 +104,42 @@ def constants(a: RealGraph, b: RealGraph, one: RealNode, other: RealNode) -> Exp
         values = a.values[ours], b.values[theirs]
         if values[0].constant is None or values[1].constant is None or values[0].shape != values[1].shape:
             continue
-        axis = registry.get(one.op).weights_axis if number == 1 else None
-        found = constant(values[0], values[1], axis)
+        axis = registry.get(one.op).weights_axis
+        found = constant(values[0], values[1], axis if number == WEIGHTS else None)
         if found is not None:
-            return found
+            weights = one.inputs[WEIGHTS] if number == BIAS and axis is not None else None
+            return _bias(*values, found, None if weights is None else a.values[weights].constant, axis)
     return None
+
+
+def _bias(one: Value, other: Value, found: Explanation, weights: Reals | None, axis: int | None) -> Explanation:
+    """Returns how two biases differ: as zero points would have it, if that fits, else as constants do."""
+    if weights is None or axis is None or one.constant is None or other.constant is None:
+        return found
+    difference = other.constant - one.constant
+    return (
+        _moved_input(difference.reshape(-1), weights.sum(_others(weights, axis)), other.key)
+        or _shifted(one.constant, other.constant, None, other.key, fewest=1)
+        or found
+    )
+
+
+def _moved_input(difference: Reals, sums: Reals, name: str) -> Explanation | None:
+    """Returns that biases differ as they do for another zero point of the input, or None.
+
+    A zero point that is further by d adds d, times the sum of its weights, to each channel.
+
+    Args:
+        difference: What each bias is larger by in B.
+        sums: The sum of the weights of each channel.
+        name: Of the bias.
+    """
+    if difference.size != sums.size or difference.size < 2 or not sums.any():
+        return None
+    shift = float((difference * sums).sum() / (sums**2).sum())
+    if not _remains_little(difference - shift * sums, difference):
+        return None
+    return Explanation(Cause.ZERO_POINT, f"bias {name} is that of an input which is {shift:.4g} larger than A's")
 
 
 def constant(one: Value, other: Value, axis: int | None) -> Explanation | None:
@@ -104,6 +159,7 @@ def constant(one: Value, other: Value, axis: int | None) -> Explanation | None:
     return (
         _stored(one, other)
         or transposed(ours, theirs, steps, other.key)
+        or _transposed_integers(ours, theirs, axis, other.key)
         or _scaled(ours, theirs, axis, other.key)
         or _shifted(ours, theirs, axis, other.key)
         or Explanation(Cause.WEIGHTS, f"constant {other.key} has other numbers in B")
@@ -141,15 +197,34 @@ def _ratios(ours: Tensor, theirs: Tensor) -> str:
 
 
 def transposed(ours: Reals, theirs: Reals, steps: Reals, name: str) -> Explanation | None:
-    """Returns that two constants have the same numbers at other places, or None."""
+    """Returns that two constants have the same numbers at other places, or None.
+
+    Args:
+        ours: The constant in A.
+        theirs: That in B.
+        steps: What the numbers may differ by.
+        name: The name in B.
+    """
     for order in orders(ours.shape):
         moved = reordered(ours, order)
         if any((np.abs(each - theirs) <= _SAME * np.abs(each) + 1.5 * steps.max()).all() for each in moved):
             return Explanation(Cause.TRANSPOSITION, f"{name} has its axes in the order {list(order)} in B")
-    same = np.abs(np.sort(ours, None) - np.sort(theirs, None))
-    if ours.size > 1 and (same <= _SAME * np.abs(np.sort(ours, None)) + steps.max()).all():
+    sizes = np.sort(ours, None), np.sort(theirs, None)
+    if ours.size > 1 and (np.abs(sizes[1] - sizes[0]) <= _SAME * np.abs(sizes[0]) + steps.max()).all():
         return Explanation(Cause.TRANSPOSITION, f"{name} has its numbers at other places in B")
     return None
+
+
+def _transposed_integers(ours: Reals, theirs: Reals, axis: int | None, name: str) -> Explanation | None:
+    """Returns that integers which have a scale for each channel are at other places, or None."""
+    if axis is None:
+        return None
+    limit = np.iinfo(np.int8).max
+    units = np.maximum(np.abs(ours).max(axis=_others(ours, axis), keepdims=True) / limit, 1e-30)
+    whole = ours / units, theirs / units
+    if max(float(np.abs(each - np.rint(each)).max()) for each in whole) > 0.05:
+        return None
+    return transposed(np.rint(whole[0]), np.rint(whole[1]), np.zeros(1), name)
 
 
 def _scaled(ours: Reals, theirs: Reals, axis: int | None, name: str) -> Explanation | None:
@@ -160,18 +235,18 @@ def _scaled(ours: Reals, theirs: Reals, axis: int | None, name: str) -> Explanat
     if not _remains_little(theirs - factors * ours, theirs - ours):
         return None
     changed = factors[np.abs(factors - 1) > 0.02]
-    if not changed.size:
+    if not changed.size or changed.min() <= 0:
         return None
     where = "" if factors.size == 1 else f" in {changed.size} of {factors.size} channels"
     return Explanation(Cause.SCALE, f"{name} is {changed.min():.4g} to {changed.max():.4g} times as large in B{where}")
 
 
-def _shifted(ours: Reals, theirs: Reals, axis: int | None, name: str) -> Explanation | None:
+def _shifted(ours: Reals, theirs: Reals, axis: int | None, name: str, fewest: int = 2) -> Explanation | None:
     """Returns that the numbers of a constant differ by one number, channel by channel, or None."""
     others = _others(ours, axis)
     count = int(np.prod([ours.shape[other] for other in others])) if others else 1
     shift = (theirs - ours).mean(others, keepdims=True)
-    if count < 2 or not _remains_little(theirs - ours - shift, theirs - ours):
+    if count < fewest or not _remains_little(theirs - ours - shift, theirs - ours):
         return None
     return Explanation(Cause.ZERO_POINT, f"{name} is {shift.min():.4g} to {shift.max():.4g} larger in B")
 

@@ -65,7 +65,7 @@ def _activations(segment: Segment) -> Iterator[Hypothesis]:
             if isinstance(own, Activation) and other is not own:
                 changed = replace(real, attrs=_with(real.attrs, activation=other))
                 text = f"B computes {real.name} with activation {other.name}, A with {own.name}"
-                yield Hypothesis(Explanation(Cause.ACTIVATION, text), {real.name: changed})
+                yield Hypothesis(Explanation(Cause.ACTIVATION, text, real.name), {real.name: changed})
         if real.op in ACTIVATIONS:
             yield from _other_activations(real)
     for other in (Activation.RELU, Activation.RELU6, Activation.RELU_N1_TO_1):
@@ -80,7 +80,7 @@ def _other_activations(real: Node) -> Iterator[Hypothesis]:
             continue
         changed = nothing(real) if name is None else replace(real, op=name)
         text = f"A has {real.op} {real.name}, B {name or 'no activation'}"
-        yield Hypothesis(Explanation(Cause.ACTIVATION, text), {real.name: changed})
+        yield Hypothesis(Explanation(Cause.ACTIVATION, text, real.name), {real.name: changed})
 
 
 def nothing(real: Node) -> Node:
@@ -133,7 +133,7 @@ def _padded(real: Node, ways: Iterator[object]) -> Iterator[Hypothesis]:
         if op.infer(changed)[0].shape == real.output.shape:
             sides = getattr(way, "sides", way)
             text = f"B pads {real.name} by {sides} (above, below, left, right)"
-            yield Hypothesis(Explanation(Cause.PADDING, text), {real.name: changed})
+            yield Hypothesis(Explanation(Cause.PADDING, text, real.name), {real.name: changed})
 
 
 def _sums(before: int, after: int, stride: int) -> list[tuple[int, int]]:
@@ -157,7 +157,7 @@ def _transpositions(node: RealNode) -> Iterator[Hypothesis]:
                 seen.append(found)
                 text = f"B reads the weights of {node.node.name} with their axes in the order {list(order)}"
                 changed = {node.node.name: with_weights(node.real, found)}
-                yield Hypothesis(Explanation(Cause.TRANSPOSITION, text), changed)
+                yield Hypothesis(Explanation(Cause.TRANSPOSITION, text, node.node.name), changed)
 
 
 def activation_of(node: RealNode) -> Activation:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from aboard.errors import VerifyError
 from aboard.ir import Array, Attributes, DType, Graph, Node, Quantization, Tensor, TensorType
 from aboard.ops import pad, registry
-from aboard.ops.weighted import BIAS, INPUT, WEIGHTS
+from aboard.ops.weighted import BIAS, INPUT, WEIGHTS, channel_scales
 
 Reals: TypeAlias = npt.NDArray[np.float64]
 
@@ -167,12 +167,15 @@ class RealGraph:
 
     def _take(self, node: Node) -> None:
         inputs = [None if tensor is None else self._add(tensor) for tensor in node.inputs]
+        bias = real_bias(node)
+        if bias is not None:
+            inputs[BIAS] = self._add_bias(node.input(BIAS), bias, node)
         if node.op in _CONVERSIONS and inputs[0] is not None:
             self.of[node.output.name] = inputs[0]
             self.values[inputs[0]].tensors.append(node.output)
             return
         constants = [None if key is None else self.values[key].constant for key in inputs]
-        made = RealNode(node, real_node(node, self._constant_operands(node)), inputs, [t.name for t in node.outputs])
+        made = RealNode(node, real_node(node, constants), inputs, [t.name for t in node.outputs])
         known = all(key is None or constant is not None for key, constant in zip(inputs, constants, strict=True))
         if known and inputs and not self.graph.states:
             for tensor, result in zip(node.outputs, made.evaluate(constants), strict=True):
@@ -182,8 +185,27 @@ class RealGraph:
             self._add(tensor)
         self.nodes.append(made)
 
-    def _constant_operands(self, node: Node) -> list[Reals | None]:
-        return [None if tensor is None else self.values[self.of[tensor.name]].constant for tensor in node.inputs]
+    def _add_bias(self, tensor: Tensor, bias: Reals, node: Node) -> str:
+        """Returns the key of the real numbers of a bias, which are others for each layer that shares the integers."""
+        known = self.values[tensor.name].constant
+        if known is not None and np.array_equal(known, bias):
+            return tensor.name
+        key = tensor.name if not any(tensor.name in other.inputs for other in self.nodes) else f"{node.name}/bias"
+        self.values[key] = Value(key, [tensor], bias)
+        return key
+
+
+def real_bias(node: Node) -> Reals | None:
+    """Returns the real numbers of a layer's bias, whose scale is that of the products; None without such a bias."""
+    axis = registry.get(node.op).weights_axis
+    bias = None if axis is None else node.optional_input(BIAS)
+    if axis is None or bias is None or bias.data is None or bias.data.dtype.kind != "i":
+        return None
+    operand, weights = node.input(INPUT), node.input(WEIGHTS)
+    if not is_quantised(operand) or not is_quantised(weights):
+        return None
+    scales = np.array(channel_scales(node, axis)) * operand.quant.scale
+    return np.asarray(bias.data.astype(np.float64) * scales.reshape(-1)[: bias.data.size].reshape(bias.data.shape))
 
 
 def real_node(node: Node, constants: Sequence[Reals | None]) -> Node | None:
@@ -193,11 +215,12 @@ def real_node(node: Node, constants: Sequence[Reals | None]) -> Node | None:
         node: The node.
         constants: The real numbers of its constant operands, None for the others.
     """
+    bias = BIAS if real_bias(node) is not None else None
     inputs = [
-        None if tensor is None else _real_tensor(tensor, constant)
-        for tensor, constant in zip(node.inputs, constants, strict=True)
+        None if tensor is None else _real_tensor(tensor, constant, number == bias or _stands_for_reals(tensor))
+        for number, (tensor, constant) in enumerate(zip(node.inputs, constants, strict=True))
     ]
-    outputs = [_real_tensor(tensor, None) for tensor in node.outputs]
+    outputs = [_real_tensor(tensor, None, _stands_for_reals(tensor)) for tensor in node.outputs]
     made = Node(node.op, node.name, inputs, outputs, _real_attributes(node), node.sources)
     op = registry.get(node.op)
     try:
@@ -208,10 +231,10 @@ def real_node(node: Node, constants: Sequence[Reals | None]) -> Node | None:
     return made if fits else None
 
 
-def _real_tensor(tensor: Tensor, constant: Reals | None) -> Tensor:
-    if not is_quantised(tensor) and constant is None:
+def _real_tensor(tensor: Tensor, constant: Reals | None, stands_for_reals: bool) -> Tensor:
+    if not stands_for_reals and constant is None:
         return tensor
-    dtype = DType.FLOAT32 if is_quantised(tensor) or tensor.dtype is DType.FLOAT16 else tensor.dtype
+    dtype = DType.FLOAT32 if stands_for_reals else tensor.dtype
     data = None if constant is None else constant.astype(dtype.numpy)
     return Tensor(tensor.name, TensorType(tensor.shape, dtype), data, tensor.source)
 
@@ -228,6 +251,10 @@ def _real_attributes(node: Node) -> Attributes:
 def is_quantised(tensor: Tensor) -> bool:
     """True if integers with a scale are stored."""
     return tensor.type.quant is not None and tensor.dtype.numpy.kind in "iu"
+
+
+def _stands_for_reals(tensor: Tensor) -> bool:
+    return is_quantised(tensor) or tensor.dtype is DType.FLOAT16
 
 
 def _columns(numbers: Sequence[float] | Sequence[int], quant: Quantization, rank: int) -> Reals:

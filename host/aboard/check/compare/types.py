@@ -46,10 +46,12 @@ class Explanation:
     Attributes:
         cause: The kind.
         detail: What was seen, as a sentence without its full stop.
+        node: Name of the operator of A that it is about; None for the one that computes the result.
     """
 
     cause: Cause
     detail: str
+    node: str | None = None
 
 
 @dataclass(frozen=True)
