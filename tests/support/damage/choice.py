@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -15,7 +16,18 @@ LEAST_CHANGE = 0.05
 # A draw that does not show is repeated with other numbers or another layer.
 _ATTEMPTS = 16
 
-Outputs = Mapping[str, np.ndarray]
+
+@dataclass(frozen=True)
+class Measured:
+    """A tensor of a run.
+
+    Attributes:
+        values: Real numbers.
+        step: The difference of neighbouring numbers that the tensor can hold; 0 if it is not quantised.
+    """
+
+    values: np.ndarray
+    step: float
 
 
 class Editable(Protocol):
@@ -30,20 +42,18 @@ class Editable(Protocol):
     def carriers(self, layer: int) -> tuple[str, ...]:
         """Returns `Damaged.carriers` for an operator."""
 
-    def evaluate(self, data: bytes, feed: Values, layer: int) -> np.ndarray:
-        """Returns the first output of an operator as real numbers, by the oracle.
+    def evaluate(self, data: bytes, feed: Values, layer: int) -> Sequence[Measured]:
+        """Returns the operator's first output and, where a compiler merges operators, the last tensor that it may keep.
 
         Args:
-            data: This file or an edited form of it.
-            feed: Values of the inputs, of the shape that the file states.
+            data: This file or an edited form of it; empty for this file.
+            feed: Values of the inputs, of the shapes that the file states.
             layer: Index of the operator.
 
         Raises:
             RuntimeError: The oracle refuses the file.
+            ValueError: The oracle refuses the file.
         """
-
-    def step(self, layer: int) -> float:
-        """Returns the quantisation step of an operator's output; 0 for real numbers."""
 
 
 def damaged(model: Editable, rng: np.random.Generator, feeds: Sequence[Values], cause: str | None) -> Damaged:
@@ -73,17 +83,18 @@ def damaged(model: Editable, rng: np.random.Generator, feeds: Sequence[Values], 
 
 
 def _shows(model: Editable, data: bytes, layer: int, feeds: Sequence[Values]) -> bool:
-    change, whole, count = 0.0, 0.0, 0
-    for feed in feeds:
-        try:
-            after = model.evaluate(data, feed, layer)
-        except (RuntimeError, ValueError):
-            return False
-        before = model.evaluate(b"", feed, layer)
-        if before.shape != after.shape:
-            return True
-        change += float(np.square(after - before).sum())
-        whole += float(np.square(before).sum())
-        count += before.size
-    least = max(LEAST_CHANGE**2 * whole, count * model.step(layer) ** 2)
-    return bool(np.isfinite(change) and change > 0 and change >= least)
+    before = [model.evaluate(b"", feed, layer) for feed in feeds]
+    try:
+        after = [model.evaluate(data, feed, layer) for feed in feeds]
+    except (RuntimeError, ValueError):
+        return False
+    return all(_differs(*tensors) for tensors in zip(zip(*before, strict=True), zip(*after, strict=True), strict=True))
+
+
+def _differs(before: Sequence[Measured], after: Sequence[Measured]) -> bool:
+    """Returns whether one tensor differs enough, by its values in all samples."""
+    if before[0].values.shape != after[0].values.shape:
+        return True
+    old, new = (np.stack([each.values for each in side]) for side in (before, after))
+    change, whole = (float(np.sqrt(np.square(each).mean())) for each in (new - old, old))
+    return bool(np.isfinite(change) and change > 0 and change >= max(LEAST_CHANGE * whole, before[0].step))

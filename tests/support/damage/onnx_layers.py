@@ -26,7 +26,7 @@ class Editable:
         self._data = data
         self._file = OnnxFile(data)
         self._run = lru_cache(maxsize=2)(lambda given: (OnnxFile(given), Run(given)))
-        self._before: dict[tuple[int, int], np.ndarray] = {}
+        self._before: dict[tuple[int, int], Sequence[choice.Measured]] = {}
 
     def edits(self, cause: str) -> Sequence[Edit]:
         return [*onnx_faults.edits(self._file, cause), *_edits(self._file, cause)]
@@ -45,23 +45,25 @@ class Editable:
             before.append(str(node.output[0]))
         return (*before, *file.merged(layer))
 
-    def evaluate(self, data: bytes, feed: Values, layer: int) -> np.ndarray:
+    def evaluate(self, data: bytes, feed: Values, layer: int) -> Sequence[choice.Measured]:
         known = (id(feed), layer)
         if not data and known in self._before:
             return self._before[known]
         file, run = self._run(data or self._data)
-        found = run.value(dict(feed), self.tensor(layer)).astype(np.float64)
-        if file.nodes[layer].op_type == "QuantizeLinear":
-            scale, point = (file.constant(name).astype(np.float64) for name in file.nodes[layer].input[1:3])
-            found = (found - point) * scale
+        names = [self.tensor(layer), *self._file.merged(layer)[-1:]]
+        found = [_measured(file, name, run.value(dict(feed), name)) for name in names]
         if not data:
             self._before[known] = found
         return found
 
-    def step(self, layer: int) -> float:
-        node = self._file.nodes[layer]
-        scale = self._file.constant(node.input[1]) if node.op_type == "QuantizeLinear" else None
-        return 0.0 if scale is None else float(scale)
+
+def _measured(file: OnnxFile, name: str, values: np.ndarray) -> choice.Measured:
+    node = file.nodes[file.writer(name)]
+    if node.op_type not in ("QuantizeLinear", "DequantizeLinear"):
+        return choice.Measured(values.astype(np.float64), 0.0)
+    scale, point = (file.constant(each).astype(np.float64) for each in node.input[1:3])
+    stored = node.op_type == "QuantizeLinear"
+    return choice.Measured((values - point) * scale if stored else values.astype(np.float64), float(scale))
 
 
 def damage(data: bytes, rng: np.random.Generator, feeds: Sequence[Values], cause: str | None = None) -> Damaged:

@@ -93,16 +93,32 @@ class TFLiteFile:
         return _TYPES.get(self.graph.tensors[tensor].type)
 
 
+def _interpreter(data: bytes) -> Interpreter:
+    return Interpreter(
+        model_content=data,
+        experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
+        experimental_preserve_all_tensors=True,
+        num_threads=1,
+    )
+
+
+def _with_plain_axes(data: bytes) -> bytes:
+    """Returns a file with axis 0 where the axis of scales does not exist: old files have such, and LiteRT refuses them."""
+    file = TFLiteFile(data)
+    for tensor in file.graph.tensors:
+        if tensor.quantization is not None and tensor.quantization.quantizedDimension >= len(tensor.shape):
+            tensor.quantization.quantizedDimension = 0
+    return file.written()
+
+
 class Run:
     """A file in LiteRT with its reference kernels, which keeps every tensor."""
 
     def __init__(self, data: bytes) -> None:
-        self._interpreter = Interpreter(
-            model_content=data,
-            experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
-            experimental_preserve_all_tensors=True,
-            num_threads=1,
-        )
+        try:
+            self._interpreter = _interpreter(data)
+        except ValueError:
+            self._interpreter = _interpreter(_with_plain_axes(data))
         self._interpreter.allocate_tensors()
         self.inputs = self._interpreter.get_input_details()
         self.shapes = {item["index"]: tuple(map(int, item["shape"])) for item in self._interpreter.get_tensor_details()}

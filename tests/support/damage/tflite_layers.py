@@ -26,7 +26,7 @@ class Editable:
         self._data = data
         self._file = TFLiteFile(data)
         self._run = lru_cache(maxsize=2)(lambda given: (TFLiteFile(given), Run(given)))
-        self._before: dict[tuple[int, int], np.ndarray] = {}
+        self._before: dict[tuple[int, int], Sequence[choice.Measured]] = {}
 
     def edits(self, cause: str) -> Sequence[Edit]:
         return [*tflite_faults.edits(self._file, cause), *_edits(self._file, cause)]
@@ -37,22 +37,19 @@ class Editable:
     def carriers(self, layer: int) -> tuple[str, ...]:
         return ()
 
-    def evaluate(self, data: bytes, feed: Values, layer: int) -> np.ndarray:
+    def evaluate(self, data: bytes, feed: Values, layer: int) -> Sequence[choice.Measured]:
         known = (id(feed), layer)
         if not data and known in self._before:
             return self._before[known]
         file, run = self._run(data or self._data)
         run.invoke(feed)
         tensor = file.output(layer)
-        found = real(file, tensor, run.value(tensor))
+        scales = file.scales(tensor) if file.type(tensor) is np.int8 else None
+        step = 0.0 if scales is None else float(scales[0])
+        found = [choice.Measured(real(file, tensor, run.value(tensor)), step)]
         if not data:
             self._before[known] = found
         return found
-
-    def step(self, layer: int) -> float:
-        tensor = self._file.output(layer)
-        scales = self._file.scales(tensor)
-        return 0.0 if scales is None or self._file.type(tensor) is not np.int8 else float(scales[0])
 
 
 def damage(data: bytes, rng: np.random.Generator, feeds: Sequence[Values], cause: str | None = None) -> Damaged:
