@@ -72,14 +72,22 @@ def damaged(model: Editable, rng: np.random.Generator, feeds: Sequence[Values], 
     wanted = [str(each) for each in rng.permutation(CAUSES)] if cause is None else [cause]
     for each in wanted:
         edits = model.edits(each)
-        for place in rng.permutation(np.resize(np.arange(len(edits)), _ATTEMPTS)) if edits else ():
-            edit = edits[int(place)]
+        for edit in _order(edits, rng):
             made = edit.make(rng)
             if made is not None and _shows(model, made[2], edit.layer, feeds):
                 form, description, data = made
                 name = model.tensor(edit.layer)
                 return Damaged(data, each, edit.layer, name, form, description, model.carriers(edit.layer))
-    raise NoFaultError(f"no fault by {' or '.join(wanted)} shows on the samples")
+    raise NoFaultError(
+        f"model: no fault by {' or '.join(wanted)} shows on {len(feeds)} samples. Draw another cause or model"
+    )
+
+
+def _order(edits: Sequence[Edit], rng: np.random.Generator) -> list[Edit]:
+    """Returns the edits to try, none a second time before all have been tried once."""
+    rounds = -(-_ATTEMPTS // len(edits)) if edits else 0
+    places = [int(place) for _ in range(rounds) for place in rng.permutation(len(edits))]
+    return [edits[place] for place in places[:_ATTEMPTS]]
 
 
 def _shows(model: Editable, data: bytes, layer: int, feeds: Sequence[Values]) -> bool:

@@ -89,9 +89,7 @@ def pair_samples(pair: Pair, rng: np.random.Generator, count: int = 8) -> tuple[
     if first.shape != second.shape:
         other = np.moveaxis(values, 2, -1) if pair.first[4:8] != b"TFL3" else np.moveaxis(values, -1, 2)
     assert other.shape[1:] == second.shape, (pair.first_name, pair.second_name)
-    return tuple(
-        {each.name: _inner(each, each.stored(real))} for each, real in ((first, values), (second, other))
-    )
+    return tuple({each.name: _inner(each, each.stored(real))} for each, real in ((first, values), (second, other)))
 
 
 def feeds(data: bytes, arrays: dict[str, np.ndarray]) -> Sequence[dict[str, np.ndarray]]:

@@ -73,9 +73,11 @@ def _quantised_around(file: OnnxFile, layer: int) -> bool:
     readers = file.readers(node.output[0])
     constants = dequantised(file, node.input[1]) is not None and dequantised(file, node.input[2]) is not None
     before = file.nodes[file.writer(node.input[0])].op_type
-    return constants and before == "DequantizeLinear" and [file.nodes[each].op_type for each in readers] == [
-        "QuantizeLinear"
-    ]
+    return (
+        constants
+        and before == "DequantizeLinear"
+        and [file.nodes[each].op_type for each in readers] == ["QuantizeLinear"]
+    )
 
 
 def _channels(file: OnnxFile, layer: int) -> int | None:
@@ -124,9 +126,7 @@ def _transposition(file: OnnxFile, layer: int, rng: np.random.Generator) -> tupl
     return "weights in another order", f"weights {name} stored with axes in the order {list(found[0])}"
 
 
-def _zero_point_in_bias(
-    file: OnnxFile, layer: int, rng: np.random.Generator, of_input: bool
-) -> tuple[str, str] | None:
+def _zero_point_in_bias(file: OnnxFile, layer: int, rng: np.random.Generator, of_input: bool) -> tuple[str, str] | None:
     node, by = file.nodes[layer], steps(rng)
     bias = file.nodes[dequantised(file, node.input[2])]
     values, unit = file.constant(bias.input[0]), file.constant(bias.input[1])

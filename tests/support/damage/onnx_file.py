@@ -68,7 +68,7 @@ class OnnxFile:
         node.attribute.extend([*kept, *new])
 
     def make(self, layer: int, kind: str, *operands: float, **attributes: Any) -> None:
-        """Makes a node one of another kind, with its first operand, float32 constants behind it and these attributes."""
+        """Makes a node one of another kind, with its first operand, then float32 constants, and these attributes."""
         node = self.nodes[layer]
         names = [f"{node.output[0]}_operand_{number}" for number in range(len(operands))]
         for name, value in zip(names, operands, strict=True):

@@ -9,7 +9,7 @@ import numpy as np
 
 import aboard
 from aboard.base import resources
-from aboard.exporters import tflite
+from aboard.exporters import onnx, tflite
 from aboard.importers import load
 from support import models
 from support.damage import inputs, onnx_layers, tflite_layers
@@ -37,10 +37,7 @@ _QUANTISED = (
     *((f"{network}_dynamo.onnx", f"{network}_qdq.onnx") for network in ("digits_torch", "dscnn", "tcn", "unet")),
     ("resnet8_legacy.onnx", "resnet8_qdq.onnx"),
 )
-_SAME_NETWORK = (
-    ("digits_f32.tflite", "digits.onnx"),
-    *((f"{network}_legacy.onnx", f"{network}_dynamo.onnx") for network in ("dscnn", "tcn", "lstm")),
-)
+_SAME_NETWORK = tuple((f"{network}_legacy.onnx", f"{network}_dynamo.onnx") for network in ("dscnn", "tcn", "lstm"))
 # Float models that are small enough to quantise and to write in the other format within a test.
 _SMALL = ("digits_f32.tflite", "digits.onnx", "keras_cnn.tflite", "keras_separable.tflite", "torch_cnn.onnx")
 _CALIBRATION_SAMPLES = 16
@@ -113,11 +110,10 @@ def pairs() -> dict[str, list[tuple[str, str]]]:
         "same file": [(name, name) for name in known],
         "quantised": _QUANTISED,
         "quantised here": [(name, name) for name in _SMALL],
-        "other format": (*_SAME_NETWORK, *((name, name) for name in _SMALL if name.endswith(".onnx"))),
+        "other exporter": _SAME_NETWORK,
+        "other format": [(name, name) for name in _SMALL],
     }
-    return {
-        relation: [names for names in table if set(names) <= set(known)] for relation, table in tables.items()
-    }
+    return {relation: [names for names in table if set(names) <= set(known)] for relation, table in tables.items()}
 
 
 @lru_cache(maxsize=64)
@@ -129,6 +125,7 @@ def pair(relation: str, first: str, second: str) -> Pair:
     if relation == "quantised here":
         calibration = inputs.samples(known[first], np.random.default_rng(0), _CALIBRATION_SAMPLES)
         return Pair(stem, data, f"{stem}_int8", aboard.quantize(data, calibration).model, relation)
-    if relation == "other format" and first == second:
-        return Pair(stem, data, f"{stem}_tflite", tflite.write(load(data, name=stem)), relation)
+    if relation == "other format":
+        writer = tflite if first.endswith(".onnx") else onnx
+        return Pair(stem, data, f"{stem}_written", writer.write(load(data, name=stem)), relation)
     return Pair(stem, data, other, known[second].read_bytes(), relation)

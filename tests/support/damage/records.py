@@ -55,7 +55,12 @@ class Pair:
     """Two files of one network, neither of which is damaged.
 
     Attributes:
-        relation: `same file`, `quantised`, `quantised here` or `other format`.
+        first_name: Name of the first file without its ending.
+        first: The first file.
+        second_name: Name of the second file.
+        second: The second file.
+        relation: `same file`, `quantised` (by its authors), `quantised here` (by `aboard.quantize`), `other exporter`
+            (of PyTorch) or `other format` (ONNX and TFLite).
     """
 
     first_name: str

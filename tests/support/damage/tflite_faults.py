@@ -1,9 +1,10 @@
 """Edits of TFLite files: scales, zero points and transpositions.
 
 An int8 file states scale and zero point of an activation once, for the operator that writes it and those that read it.
-Another number in the file therefore changes both sides alike and shows only where values saturate. The layer at fault is
-then the operator that writes the tensor. The tensors of operators that copy values (RESHAPE, pools) are different: their
-stored integers stay, so another number changes every value; the copying operator is at fault.
+Another number in the file therefore changes both sides alike and shows only where values saturate. The layer at fault
+is then the operator that writes the tensor. The result of RESHAPE is different: its stored integers stay, so another
+number changes every value; the RESHAPE is at fault. Results of pools stay as they are, as importers refuse a pool that
+changes the scale.
 
 A layer that computes with another zero point than the file states is edited in its bias, where the terms of the zero
 points end up: for the input minus the sum of the channel's weights for each step, for the output the output's scale.
@@ -26,7 +27,7 @@ WEIGHTED = {"CONV_2D": 0, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 0}
 
 _REQUANTISING = {*WEIGHTED, "ADD", "SUB", "MUL", "MEAN", "SOFTMAX", "LOGISTIC", "TANH"}
 _WITH_FREE_OUTPUT = _REQUANTISING - {"SOFTMAX", "LOGISTIC", "TANH"}
-_COPYING = {"RESHAPE", "MAX_POOL_2D", "AVERAGE_POOL_2D"}
+_COPYING = {"RESHAPE"}
 
 Made = tuple[str, str, bytes] | None
 Apply = Callable[[TFLiteFile, int, np.random.Generator], tuple[str, str] | None]
@@ -124,7 +125,8 @@ def _zero_point_in_bias(
         return None
     file.store(operands[2], values)
     side = "input" if of_input else "output"
-    return f"{side} zero point of the layer", f"bias {file.name(operands[2])} as with a zero point of {side} off by {by}"
+    description = f"bias {file.name(operands[2])} as with a zero point of {side} off by {by}"
+    return f"{side} zero point of the layer", description
 
 
 def _output(

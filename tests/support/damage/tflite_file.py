@@ -103,7 +103,10 @@ def _interpreter(data: bytes) -> Interpreter:
 
 
 def _with_plain_axes(data: bytes) -> bytes:
-    """Returns a file with axis 0 where the axis of scales does not exist: old files have such, and LiteRT refuses them."""
+    """Returns a file with axis 0 where the axis of scales does not exist.
+
+    Old files have such axes, and LiteRT refuses them.
+    """
     file = TFLiteFile(data)
     for tensor in file.graph.tensors:
         if tensor.quantization is not None and tensor.quantization.quantizedDimension >= len(tensor.shape):
