@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aboard.check.compare.real_graph import RealGraph, RealNode, Reals, Value
+from aboard.check.compare.real_graph import Part, RealGraph, Reals, Value, is_layer
 from aboard.check.compare.recording import Recording
 from aboard.ops import registry
 
 #: Scores of two values that may be the same.
-_NAME, _OP, _LAYERS, _ALIKE, _BOTH_ENDS, _ONE_END = 4.0, 1.5, 1.0, 3.0, 1.0, -2.0
+_NAME, _OP, _LAYERS, _ALIKE, _BOTH_ENDS, _ONE_END = 4.0, 1.5, 1.0, 3.0, 1.0, -10.0
 
 #: Correlation of two values that are alike, and elements that it is taken of.
 _CORRELATED, _ELEMENTS = 0.95, 4096
@@ -73,10 +72,9 @@ class Alignment:
 def align(a: Recording, b: Recording) -> Alignment:
     """Returns which values of two sides are the same.
 
-    Values are paired in order of execution, so that no two pairs cross. Models with the same sequence of operators are
-    paired operator by operator.
+    Models with the same sequence of operators are paired operator by operator.
     """
-    ours, theirs, entries = _computed(a), _computed(b), _entries(a, b)
+    entries = _entries(a, b)
     if _sequence(a.network) == _sequence(b.network):
         places = {value.key: place for place, value in enumerate(b.network.computed())}
         both = [(value, b.network.computed()[place]) for place, value in enumerate(a.network.computed())]
@@ -88,7 +86,7 @@ def align(a: Recording, b: Recording) -> Alignment:
         ]
         misshapen = [(one.key, other.key) for one, other in both if one.shape != other.shape]
         return Alignment(tuple(sorted(pairs, key=lambda pair: places[pair.b])), entries, tuple(misshapen))
-    return Alignment(tuple(_matched(a, b, ours, theirs)), entries)
+    return Alignment(tuple(_followed(a, b, entries)), entries)
 
 
 def same_axes(ours: Sequence[int], theirs: Sequence[int]) -> tuple[int, ...] | None:
@@ -117,40 +115,50 @@ def _sequence(network: RealGraph) -> list[tuple[str, int]]:
     return [(node.op, len(node.inputs)) for node in network.nodes]
 
 
-def _matched(a: Recording, b: Recording, ours: Sequence[Value], theirs: Sequence[Value]) -> list[Pair]:
-    """Returns the pairs with the largest sum of scores, among those that do not cross."""
-    orders = [[_order(a, b, one, other) for other in theirs] for one in ours]
-    scores = np.full((len(ours), len(theirs)), -np.inf)
-    for i, j in itertools.product(range(len(ours)), range(len(theirs))):
-        found = orders[i][j]
-        if found is not None:
-            scores[i, j] = _score(a, b, ours[i], theirs[j], found[1])
-    best = np.zeros((len(ours) + 1, len(theirs) + 1))
-    for i, j in itertools.product(range(len(ours)), range(len(theirs))):
-        best[i + 1, j + 1] = max(best[i, j + 1], best[i + 1, j], best[i, j] + max(scores[i, j], -1e9))
-    pairs, i, j = list[Pair](), len(ours), len(theirs)
-    while i and j:
-        if best[i, j] == best[i - 1, j]:
-            i -= 1
-        elif best[i, j] == best[i, j - 1]:
-            j -= 1
-        else:
-            i, j = i - 1, j - 1
-            found = orders[i][j]
-            if found is not None:
-                pairs.append(Pair(ours[i].key, theirs[j].key, found[0], ours[i].shape))
-    return pairs[::-1]
+def _followed(a: Recording, b: Recording, entries: Sequence[Pair]) -> list[Pair]:
+    """Returns the pairs that B's order of execution leads to.
+
+    A value of B may be one of A if operators compute both from the same aligned values, with as many layers between.
+    """
+    pairs = list[Pair]()
+    ours, theirs = _computed(a), _computed(b)
+    for other in theirs:
+        known = [*entries, *pairs]
+        part = b.network.part(other.key, {pair.b for pair in known})
+        if part is None:
+            continue
+        edges = {pair.b: pair.a for pair in known}
+        free = [one for one in ours if all(pair.a != one.key for pair in pairs)]
+        found = [
+            choice
+            for one in free
+            if (choice := _choice(a, b, one, other, part, {edges[edge] for edge in part.edges}, known)) is not None
+        ]
+        best = max(found, key=lambda each: each[0], default=(0.0, None))
+        if best[1] is not None:
+            pairs.append(best[1])
+    return pairs
 
 
-def _order(a: Recording, b: Recording, one: Value, other: Value) -> tuple[tuple[int, ...], float] | None:
-    """Returns the order of axes in which two values correlate most, and that correlation; None if no order fits."""
-    if int(np.prod(one.shape)) != int(np.prod(other.shape)):
+def _choice(
+    a: Recording, b: Recording, one: Value, other: Value, theirs: Part, edges: set[str], known: Sequence[Pair]
+) -> tuple[float, Pair] | None:
+    """Returns the score of two values, and their pair; None if they cannot be the same."""
+    orders = _orders(one.shape, other.shape)
+    if not orders:
         return None
-    found = [
-        (order, _correlation(a, b, Pair(one.key, other.key, order, one.shape)))
-        for order in _orders(one.shape, other.shape)
+    part = a.network.part(one.key, {pair.a for pair in known})
+    if part is None or part.edges != edges or len(part.layers) != len(theirs.layers):
+        return None
+    expected = [
+        a.network.run(part, {pair.a: pair.in_a(sample[pair.b]) for pair in known}) for sample in b.samples[:_SAMPLES]
     ]
-    return max(found, key=lambda each: round(each[1], 3), default=None)
+    pairs = [Pair(one.key, other.key, order, one.shape) for order in orders]
+    alike = [round(_correlation(expected, b, pair), 3) for pair in pairs]
+    best = int(np.argmax(alike))
+    score = _score(a, b, one, other, (part, theirs), alike[best])
+    moves = any(each.only_moves for each in (part, theirs))
+    return None if score <= 0 or (moves and alike[best] <= _CORRELATED) else (score, pairs[best])
 
 
 def _orders(ours: tuple[int, ...], theirs: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -162,37 +170,27 @@ def _extents(shape: Sequence[int]) -> list[int]:
     return [extent for extent in shape if extent != 1]
 
 
-def _correlation(a: Recording, b: Recording, pair: Pair) -> float:
-    """Returns the correlation of two values over some samples, 0 for values that do not vary."""
+def _correlation(expected: Sequence[Reals], b: Recording, pair: Pair) -> float:
+    """Returns the correlation of a value of B with what is expected, 0 for values that do not vary."""
     ours, theirs = (
         np.concatenate([each.reshape(-1)[:_ELEMENTS] for each in values])
-        for values in (
-            [sample[pair.a] for sample in a.samples[:_SAMPLES]],
-            [pair.in_a(sample[pair.b]) for sample in b.samples[:_SAMPLES]],
-        )
+        for values in (expected, [pair.in_a(sample[pair.b]) for sample in b.samples[: len(expected)]])
     )
     ours, theirs = ours - ours.mean(), theirs - theirs.mean()
     size = float(np.sqrt((ours**2).sum() * (theirs**2).sum()))
     return float((ours * theirs).sum() / size) if size > 0 and np.isfinite(size) else 0.0
 
 
-def _score(a: Recording, b: Recording, one: Value, other: Value, correlation: float) -> float:
-    producers = a.network.producers[one.key], b.network.producers[other.key]
-    same_op = producers[0].op == producers[1].op
-    layers = all(is_layer(node) for node in producers)
+def _score(a: Recording, b: Recording, one: Value, other: Value, parts: tuple[Part, Part], correlation: float) -> float:
     ends = [_is_end(side.network, value) for side, value in ((a, one), (b, other))]
+    mains = [part.main for part in parts]
     return (
         _NAME * bool(one.names & other.names)
-        + _OP * same_op
-        + _LAYERS * layers
+        + _OP * (mains[0].op == mains[1].op)
+        + _LAYERS * all(is_layer(node) for node in mains)
         + _ALIKE * (correlation > _CORRELATED)
         + (_BOTH_ENDS if all(ends) else _ONE_END if any(ends) else 0.0)
     )
-
-
-def is_layer(node: RealNode) -> bool:
-    """True for an operator with weights."""
-    return registry.get(node.op).weights_axis is not None
 
 
 def _is_end(network: RealGraph, value: Value) -> bool:

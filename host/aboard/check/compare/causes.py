@@ -8,9 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aboard.check.compare import hypotheses
-from aboard.check.compare.real_graph import Reals, weighted
-from aboard.check.compare.segments import Segment, Segments, weights_of, with_weights
+from aboard.check.compare.real_graph import Part, Reals, weighted
+from aboard.check.compare.segments import Segments, sums_of_weights, weights_of, with_bias, with_weights
 from aboard.check.compare.types import Cause, Explanation
+from aboard.ops.weighted import BIAS
+
+Mask = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 #: Share of the power of a difference that may remain if a reason explains it.
 _EXPLAINED = 0.15
@@ -31,7 +34,7 @@ class Observation:
 
     Attributes:
         segments: The sides.
-        segment: The operators of A; None for an input.
+        part: The operators of A; None for an input.
         expected: What A gives, [samples, *shape].
         got: What B gives.
         noise: The spread that rounding explains, for each channel.
@@ -40,7 +43,7 @@ class Observation:
     """
 
     segments: Segments
-    segment: Segment | None
+    part: Part | None
     expected: Reals
     got: Reals
     noise: Reals
@@ -62,15 +65,15 @@ def explain(seen: Observation) -> Explanation:
     best = min(found, key=lambda each: each[0], default=None)
     unknown = Explanation(Cause.UNKNOWN, "no known way of being wrong gives B's numbers")
     known = best[1] if best is not None and best[0] <= _EXPLAINED * all_of else _at_border(seen) or unknown
-    layers = [] if seen.segment is None else [node.node.name for node in seen.segment.nodes if weighted(node)]
+    layers = [] if seen.part is None else [node.node.name for node in seen.part.nodes if weighted(node)]
     return known if known.node is not None or len(layers) != 1 else replace(known, node=layers[0])
 
 
 def _tried(seen: Observation) -> Iterator[tuple[float, Explanation]]:
-    if seen.segment is None:
+    if seen.part is None:
         return
-    for hypothesis in hypotheses.all_of(seen.segment):
-        values = [hypothesis.value(seen.segments, seen.segment, sample) for sample in range(len(seen.got))]
+    for hypothesis in hypotheses.all_of(seen.part):
+        values = [hypothesis.value(seen.segments, seen.part, sample) for sample in range(len(seen.got))]
         yield seen.rest(np.stack(values)), hypothesis.explanation
 
 
@@ -90,6 +93,27 @@ def _fitted(seen: Observation) -> Iterator[tuple[float, Explanation]]:
         yield seen.rest(values + shift), Explanation(Cause.ZERO_POINT, f"results are {shift:.4g} larger in B{steps}")
     yield from _scaled_results(seen, np.clip(products + base, low, high))
     yield from _bent(seen, products + base)
+    yield from _moved_input(seen, products + base, free, (low, high))
+
+
+def _moved_input(
+    seen: Observation, linear: Reals, free: Mask, limits: tuple[float, float]
+) -> Iterator[tuple[float, Explanation]]:
+    """Yields what a bias leaves that is right for an input with another zero point: the sums of the weights count."""
+    layers = [] if seen.part is None else [node.real for node in seen.part.nodes if weighted(node)]
+    if seen.part is None or len(layers) != 1 or layers[0] is None or layers[0].optional_input(BIAS) is None:
+        return
+    changed = hypotheses.linear(seen.part)
+    layer = changed.get(layers[0].name, layers[0])
+    silent = with_weights(layer, 0 * weights_of(layer))
+    values = [
+        seen.segments.computed(seen.part, 0, {**changed, layer.name: with_bias(silent, bias)})
+        for bias in (sums_of_weights(layer), 0 * sums_of_weights(layer))
+    ]
+    field = np.broadcast_to(values[0] - values[1], linear.shape)
+    shift = float(_factor(field, seen.got - linear, free, by_channel=False).max())
+    text = f"the bias is that of an input which is {shift:.4g} larger than A's"
+    yield seen.rest(np.clip(linear + shift * field, *limits)), Explanation(Cause.ZERO_POINT, text)
 
 
 def _bent(seen: Observation, linear: Reals) -> Iterator[tuple[float, Explanation]]:
@@ -110,27 +134,27 @@ def _scaled_results(seen: Observation, expected: Reals) -> Iterator[tuple[float,
 
 def _parts(seen: Observation) -> tuple[Reals, Reals, float, float]:
     """Returns what depends on the weights, what does not, and the limits of activations behind them."""
-    if seen.segment is None:
+    if seen.part is None:
         return seen.expected, np.zeros(1), -np.inf, np.inf
-    changed, samples = hypotheses.linear(seen.segment), range(len(seen.got))
-    whole = np.stack([seen.segments.computed(seen.segment, sample, changed) for sample in samples])
-    layers = [node.real for node in seen.segment.nodes if weighted(node) and node.real is not None]
+    changed, samples = hypotheses.linear(seen.part), range(len(seen.got))
+    whole = np.stack([seen.segments.computed(seen.part, sample, changed) for sample in samples])
+    layers = [node.real for node in seen.part.nodes if weighted(node) and node.real is not None]
     base = np.zeros(1)
     if len(layers) == 1:
         (layer,) = layers
         without = with_weights(changed.get(layer.name, layer), 0 * weights_of(layer))
         base = np.stack(
-            [seen.segments.computed(seen.segment, sample, {**changed, layer.name: without}) for sample in samples]
+            [seen.segments.computed(seen.part, sample, {**changed, layer.name: without}) for sample in samples]
         )
     low, high = -np.inf, np.inf
-    for node in seen.segment.nodes:
+    for node in seen.part.nodes:
         activation = hypotheses.activation_of(node)
         least, most = activation.limits
         low, high = max(low, -np.inf if least is None else least), min(high, np.inf if most is None else most)
     return whole - base, base, low, high
 
 
-def _free(seen: Observation, linear: Reals, low: float, high: float) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def _free(seen: Observation, linear: Reals, low: float, high: float) -> Mask:
     """Returns which elements are at no limit on either side."""
     least, most = max(low, seen.limits[0]), min(high, seen.limits[1])
     span = 1e-6 + seen.step
@@ -138,9 +162,7 @@ def _free(seen: Observation, linear: Reals, low: float, high: float) -> np.ndarr
     return free if free.mean() > _FREE else np.ones(seen.got.shape, bool)
 
 
-def _factor(
-    values: Reals, wanted: Reals, free: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], by_channel: bool
-) -> Reals:
+def _factor(values: Reals, wanted: Reals, free: Mask, by_channel: bool) -> Reals:
     """Returns the factors that bring values nearest to others; 1 where nothing tells."""
     axes = tuple(range(values.ndim - int(by_channel)))
     with np.errstate(all="ignore"):

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aboard.check.compare import definitions
-from aboard.check.compare.alignment import Pair, align, is_layer
+from aboard.check.compare.alignment import Pair, align
 from aboard.check.compare.causes import Observation, explain
-from aboard.check.compare.real_graph import RealNode, Reals
+from aboard.check.compare.real_graph import Part, RealNode, Reals, is_layer
 from aboard.check.compare.recording import Recording
-from aboard.check.compare.segments import Segment, Segments
+from aboard.check.compare.segments import Segments
 from aboard.check.compare.types import (
     Cause,
     Comparison,
@@ -48,11 +48,11 @@ _HIDING = ("softmax", "logistic", "log_softmax", "tanh", "arg_max", "arg_min", "
 class _Judged:
     """A layer of B beside A's on the same operands; arrays are [samples, *shape], those by channel [channels].
 
-    An input has no segment.
+    An input has no part of A.
     """
 
     pair: Pair
-    segment: Segment | None
+    part: Part | None
     expected: Reals
     got: Reals
     own: Reals
@@ -88,17 +88,17 @@ class _Judged:
 
     def observation(self, segments: Segments) -> Observation:
         """Returns what the cause is looked for with."""
-        return Observation(segments, self.segment, self.expected, self.got, self.spread, self.limits, self.step)
+        return Observation(segments, self.part, self.expected, self.got, self.spread, self.limits, self.step)
 
     @property
     def nodes(self) -> tuple[RealNode, ...]:
         """The operators of A, in execution order."""
-        return () if self.segment is None else self.segment.nodes
+        return () if self.part is None else self.part.nodes
 
 
 def compare(a: Recording, b: Recording) -> Comparison:
     """Returns how two sides differ that ran with the same samples."""
-    return _Comparer(a, b).found()
+    return _Comparer(a.completed(), b).found()
 
 
 class _Comparer:
@@ -204,20 +204,16 @@ class _Comparer:
 
     def _same_of_b(self, each: _Judged, ours: RealNode) -> RealNode | None:
         """Returns the operator of B that does what one of A does; None if B has none."""
-        part = self._part_of_b(each.pair.b)[::-1]
+        part = self._part_of_b(each.pair.b)
         main = _main(each.nodes)
         same = [node for node in part if node.op == ours.op] or (part if ours is main else [])
         return _main(same) if same else None
 
-    def _part_of_b(self, key: str) -> list[RealNode]:
-        """Returns the operators of B that compute a value from aligned ones, the last first."""
-        network, aligned = self._b.network, {pair.b for pair in self._alignment.pairs}
-        nodes, pending = list[RealNode](), [network.producers[key]]
-        while pending:
-            nodes.append(pending.pop(0))
-            fronts = [front for front in nodes[-1].inputs if front is not None and front not in aligned]
-            pending += [network.producers[front] for front in fronts if front in network.producers]
-        return nodes
+    def _part_of_b(self, key: str) -> Sequence[RealNode]:
+        """Returns the operators of B that compute a value from aligned ones, in execution order."""
+        pairs = (*self._alignment.entries, *self._alignment.pairs)
+        part = self._b.network.part(key, {pair.b for pair in pairs})
+        return (self._b.network.producers[key],) if part is None else part.nodes
 
     def _is_undone(self, segments: Segments, each: _Judged) -> bool:
         """True if the layers behind one give what they should: both sides only divide the work otherwise.
@@ -231,7 +227,7 @@ class _Comparer:
         if any(node.op in _HIDING for node in readers):
             return False
         without = segments.without(each.pair.a)
-        parts = ((pair, without.segment(pair.a)) for pair in without.alignment.pairs)
+        parts = ((pair, without.part(pair.a)) for pair in without.alignment.pairs)
         behind = [
             pair for pair, part in parts if part is not None and any(node is each.nodes[-1] for node in part.nodes)
         ]
@@ -320,13 +316,13 @@ def _by_channel(values: Reals) -> Reals:
 
 def _judge(segments: Segments, pair: Pair) -> _Judged | None:
     """Returns a layer beside A's; None if a value in front of it is unknown, as a state may be."""
-    segment = segments.segment(pair.a)
-    if segment is None:
+    part = segments.part(pair.a)
+    if part is None:
         return None
     samples = range(len(segments.b.samples))
-    expected = np.stack([segments.computed(segment, sample) for sample in samples])
-    noise = np.stack([segments.noise(segment, sample) for sample in samples])
-    return _judged(segments, pair, segment, expected, _by_channel(noise))
+    expected = np.stack([segments.computed(part, sample) for sample in samples])
+    noise = np.stack([segments.noise(part, sample) for sample in samples])
+    return _judged(segments, pair, part, expected, _by_channel(noise))
 
 
 def _beside(segments: Segments, pair: Pair) -> _Judged:
@@ -336,12 +332,12 @@ def _beside(segments: Segments, pair: Pair) -> _Judged:
     return _judged(segments, pair, None, expected, np.full(_channels(expected), step / np.sqrt(12)))
 
 
-def _judged(segments: Segments, pair: Pair, segment: Segment | None, expected: Reals, noise: Reals) -> _Judged:
+def _judged(segments: Segments, pair: Pair, part: Part | None, expected: Reals, noise: Reals) -> _Judged:
     value = segments.b.network.values[pair.b]
     fixed = _FLOAT * np.sqrt((expected**2).mean()) + value.step * np.sqrt(1 / 12 + _KERNEL_STEPS**2)
     return _Judged(
         pair=pair,
-        segment=segment,
+        part=part,
         expected=expected,
         got=np.stack([pair.in_a(sample[pair.b]) for sample in segments.b.samples]),
         own=np.stack([sample[pair.a] for sample in segments.a.samples]),

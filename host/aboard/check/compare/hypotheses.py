@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aboard.check.compare.orders import orders, reordered
-from aboard.check.compare.real_graph import RealNode, Reals, weighted
-from aboard.check.compare.segments import Segment, Segments, weight_steps, weights_of, with_weights
+from aboard.check.compare.real_graph import Part, RealNode, Reals, weighted
+from aboard.check.compare.segments import Segments, weight_steps, weights_of, with_weights
 from aboard.check.compare.types import Cause, Explanation
 from aboard.ir import Attributes, Node
 from aboard.ops import registry
@@ -21,6 +21,9 @@ from aboard.ops.window import Padding
 
 #: Operators that are nothing but an activation.
 ACTIVATIONS = {"relu": Activation.RELU, "relu6": Activation.RELU6, "relu_n1_to_1": Activation.RELU_N1_TO_1}
+
+#: Orders in which formats store the axes of weights of convolutions: as aboard does, and as ONNX does.
+_LAYOUTS = {4: ((0, 1, 2, 3), (0, 3, 1, 2))}
 
 
 @dataclass(frozen=True)
@@ -37,9 +40,9 @@ class Hypothesis:
     changed: Mapping[str, Node]
     then: Activation = Activation.NONE
 
-    def value(self, segments: Segments, segment: Segment, sample: int) -> Reals:
+    def value(self, segments: Segments, part: Part, sample: int) -> Reals:
         """Returns what the layer would give."""
-        return limited(segments.computed(segment, sample, self.changed), self.then)
+        return limited(segments.computed(part, sample, self.changed), self.then)
 
 
 def limited(value: Reals, activation: Activation) -> Reals:
@@ -48,15 +51,15 @@ def limited(value: Reals, activation: Activation) -> Reals:
     return np.clip(value, -np.inf if low is None else low, np.inf if high is None else high)
 
 
-def all_of(segment: Segment) -> Iterator[Hypothesis]:
-    """Yields the ways in which a segment can be wrong, the simplest first."""
-    yield from _activations(segment)
-    yield from itertools.chain.from_iterable(_paddings(node) for node in segment.nodes if node.real is not None)
-    yield from itertools.chain.from_iterable(_transpositions(node) for node in segment.nodes if weighted(node))
+def all_of(part: Part) -> Iterator[Hypothesis]:
+    """Yields the ways in which a part of A can be wrong, the simplest first."""
+    yield from _activations(part)
+    yield from itertools.chain.from_iterable(_paddings(node) for node in part.nodes if node.real is not None)
+    yield from itertools.chain.from_iterable(_transpositions(node) for node in part.nodes if weighted(node))
 
 
-def _activations(segment: Segment) -> Iterator[Hypothesis]:
-    for node in segment.nodes:
+def _activations(part: Part) -> Iterator[Hypothesis]:
+    for node in part.nodes:
         real = node.real
         if real is None:
             continue
@@ -88,10 +91,10 @@ def nothing(real: Node) -> Node:
     return replace(real, op="reshape", inputs=real.inputs[:1], attrs=ReshapeAttributes(real.output.shape))
 
 
-def linear(segment: Segment) -> dict[str, Node]:
-    """Returns the operators of a segment without their activations, by name."""
+def linear(part: Part) -> dict[str, Node]:
+    """Returns the operators of a part without their activations, by name."""
     found = dict[str, Node]()
-    for node in segment.nodes:
+    for node in part.nodes:
         if node.real is None:
             continue
         own = getattr(node.real.attrs, "activation", None)
@@ -148,10 +151,11 @@ def _transpositions(node: RealNode) -> Iterator[Hypothesis]:
         return
     weights, steps = weights_of(node.real), np.maximum(weight_steps(node.real), 1e-30)
     seen: list[Reals] = [weights]
-    for order in orders(weights.shape):
-        for unit in (np.ones(1), steps):
-            for moved in reordered(weights / unit, order):
-                found = moved * unit
+    for unit, layout in itertools.product((np.ones(1), steps), _LAYOUTS.get(weights.ndim, (range(weights.ndim),))):
+        stored = (weights / unit).transpose(layout)
+        for order in orders(stored.shape):
+            for moved in reordered(stored, order):
+                found = moved.transpose(np.argsort(layout)) * unit
                 if any(np.allclose(found, each, 1e-6, 0) for each in seen):
                     continue
                 seen.append(found)

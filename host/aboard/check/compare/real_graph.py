@@ -6,7 +6,7 @@ float32 model, its int8 form and its form with QuantizeLinear and DequantizeLine
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -92,14 +92,14 @@ class RealNode:
         """Returns the results for real operands.
 
         Args:
-            operands: Values, None for an absent operand.
+            operands: Values, None for an absent operand. Those of constants do not count.
             real: A node to compute instead of `self.real`, with the same operands.
         """
         chosen = real or self.real
         if chosen is not None:
             given = [
-                None if value is None or tensor is None else value.astype(tensor.dtype.numpy)
-                for value, tensor in zip(operands, chosen.inputs, strict=True)
+                None if value is None or tensor is None else _given(value, tensor)
+                for value, tensor in zip(operands, chosen.inputs, strict=False)
             ]
             with np.errstate(all="ignore"):
                 return [result.astype(np.float64) for result in registry.get(chosen.op).evaluate(chosen, given)]
@@ -109,6 +109,37 @@ class RealNode:
         ]
         results = registry.get(self.op).evaluate(self.node, stored)
         return [to_real(result, tensor) for result, tensor in zip(results, self.node.outputs, strict=True)]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Operators of a network that compute one value from some others.
+
+    Attributes:
+        key: The value.
+        nodes: The operators, in execution order.
+        edges: Keys of the others.
+    """
+
+    key: str
+    nodes: tuple[RealNode, ...]
+    edges: frozenset[str]
+
+    @property
+    def layers(self) -> list[RealNode]:
+        """The operators with weights."""
+        return [node for node in self.nodes if is_layer(node)]
+
+    @property
+    def only_moves(self) -> bool:
+        """True if the operators compute nothing, but move values to other places."""
+        return all(registry.get(node.op).moves_data for node in self.nodes)
+
+    @property
+    def main(self) -> RealNode:
+        """The last operator that does more than move values; the last of all if none does."""
+        computing = (node for node in reversed(self.nodes) if not registry.get(node.op).moves_data)
+        return next(computing, self.nodes[-1])
 
 
 @dataclass
@@ -133,10 +164,53 @@ class RealGraph:
         for node in self.graph.nodes:
             self._take(node)
         self.producers = {key: node for node in self.nodes for key in node.outputs}
+        self._places = {id(node): place for place, node in enumerate(self.nodes)}
 
     def readers(self, key: str) -> list[RealNode]:
         """Returns the operators that read a value."""
         return [node for node in self.nodes if key in node.inputs]
+
+    def part(self, key: str, edges: Container[str]) -> Part | None:
+        """Returns the operators that compute a value from some others; None if they read a further entry.
+
+        Args:
+            key: The value, which an operator computes.
+            edges: Keys of the others.
+        """
+        nodes, reached, pending = dict[int, RealNode](), set[str](), [self.producers[key]]
+        while pending:
+            node = pending.pop()
+            nodes[self._places[id(node)]] = node
+            for operand in node.inputs:
+                if operand is None or self.values[operand].constant is not None:
+                    continue
+                if operand in edges:
+                    reached.add(operand)
+                elif operand not in self.producers:
+                    return None
+                elif self._places[id(self.producers[operand])] not in nodes:
+                    pending.append(self.producers[operand])
+        return Part(key, tuple(nodes[place] for place in sorted(nodes)), frozenset(reached))
+
+    def run(self, part: Part, known: Mapping[str, Reals], changed: Mapping[str, Node] | None = None) -> Reals:
+        """Returns the value at the end of a part, with the limits of the integers unless operators are changed.
+
+        Args:
+            part: The part.
+            known: Values at its edges, at least.
+            changed: Other operators, by the name of the one that each takes the place of.
+        """
+        values = dict(known)
+        for node in part.nodes:
+            operands = [None if key is None else self._operand(key, values) for key in node.inputs]
+            results = node.evaluate(operands, None if changed is None else changed.get(node.node.name))
+            for key, result in zip(node.outputs, results, strict=True):
+                values[key] = result if changed is not None else np.clip(result, *self.values[key].range)
+        return values[part.key]
+
+    def _operand(self, key: str, values: Mapping[str, Reals]) -> Reals:
+        constant = self.values[key].constant
+        return values[key] if constant is None else constant
 
     def computed(self) -> list[Value]:
         """Returns the values that operators compute, in execution order."""
@@ -193,6 +267,10 @@ class RealGraph:
         key = tensor.name if not any(tensor.name in other.inputs for other in self.nodes) else f"{node.name}/bias"
         self.values[key] = Value(key, [tensor], bias)
         return key
+
+
+def _given(value: Reals, tensor: Tensor) -> Array:
+    return value.astype(tensor.dtype.numpy) if tensor.data is None else tensor.data
 
 
 def real_bias(node: Node) -> Reals | None:
@@ -289,7 +367,12 @@ def to_stored(values: Reals, tensor: Tensor) -> Array:
 def weighted(node: RealNode) -> bool:
     """True for a layer whose weights and bias, if it has one, are constants of float32."""
     real = node.real
-    if real is None or registry.get(real.op).weights_axis is None:
+    if real is None or not is_layer(node):
         return False
     bias = real.optional_input(BIAS)
     return real.input(WEIGHTS).data is not None and (bias is None or bias.data is not None)
+
+
+def is_layer(node: RealNode) -> bool:
+    """True for an operator with weights."""
+    return registry.get(node.op).weights_axis is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aboard.check.compare.real_graph import RealGraph, Reals
 
@@ -25,3 +25,17 @@ class Recording:
     def known(self, key: str) -> bool:
         """True if the value is known for every sample."""
         return all(key in sample for sample in self.samples)
+
+    def completed(self) -> Recording:
+        """Returns the same with values that what ran the model does not show, as its operators give them."""
+        found = list[Mapping[str, Reals]]()
+        constants = {key: value.constant for key, value in self.network.values.items() if value.constant is not None}
+        for sample in self.samples:
+            values = {**constants, **sample}
+            for node in self.network.nodes:
+                known = all(key is None or key in values for key in node.inputs)
+                if known and not all(key in values for key in node.outputs):
+                    results = node.evaluate([None if key is None else values[key] for key in node.inputs])
+                    values = {**dict(zip(node.outputs, results, strict=True)), **values}
+            found.append({key: value for key, value in values.items() if key not in constants})
+        return replace(self, samples=found)

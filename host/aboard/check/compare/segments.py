@@ -12,31 +12,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from aboard.check.compare.alignment import Alignment
-from aboard.check.compare.real_graph import RealNode, Reals, weighted
+from aboard.check.compare.real_graph import Part, RealNode, Reals, weighted
 from aboard.check.compare.recording import Recording
 from aboard.ir import Node, Tensor
 from aboard.ops import registry
-from aboard.ops.weighted import WEIGHTS
+from aboard.ops.weighted import BIAS, WEIGHTS
 
 #: int8 weights have this many steps on each side of 0.
 _WEIGHT_STEPS = 127
 
 _SEED = 20
-
-
-@dataclass(frozen=True)
-class Segment:
-    """The operators of A that compute one aligned value from the aligned values in front of it.
-
-    Attributes:
-        key: The value of A.
-        nodes: The operators, in execution order.
-        edges: Keys of the values of A that come from B.
-    """
-
-    key: str
-    nodes: tuple[RealNode, ...]
-    edges: frozenset[str]
 
 
 @dataclass
@@ -64,53 +49,26 @@ class Segments:
         """Returns the same with one aligned value fewer."""
         return Segments(self.a, self.b, self.alignment.without(key))
 
-    def segment(self, key: str) -> Segment | None:
+    def part(self, key: str) -> Part | None:
         """Returns the operators that compute a value of A from aligned ones; None if they read an unknown value."""
-        network = self.a.network
-        nodes, edges, pending = list[RealNode](), set[str](), [network.producers[key]]
-        while pending:
-            node = pending.pop()
-            if any(node is known for known in nodes):
-                continue
-            nodes.append(node)
-            for operand in node.inputs:
-                if operand is None or network.values[operand].constant is not None:
-                    continue
-                if operand in self._edges[0]:
-                    edges.add(operand)
-                elif operand in network.producers:
-                    pending.append(network.producers[operand])
-                else:
-                    return None
-        order = {id(node): number for number, node in enumerate(network.nodes)}
-        return Segment(key, tuple(sorted(nodes, key=lambda node: order[id(node)])), frozenset(edges))
+        return self.a.network.part(key, self._edges[0])
 
-    def computed(self, segment: Segment, sample: int, changed: Mapping[str, Node] | None = None) -> Reals:
-        """Returns the value at the end of a segment, with the limits of A's integers.
+    def computed(self, part: Part, sample: int, changed: Mapping[str, Node] | None = None) -> Reals:
+        """Returns the value at the end of a part of A, on the operands that B had.
 
         Args:
-            segment: The segment.
+            part: The part.
             sample: Number of the sample.
-            changed: Other operators, by the name of the one that each takes the place of.
+            changed: As for `RealGraph.run`.
         """
-        network, values = self.a.network, dict(self._edges[sample])
-        for node in segment.nodes:
-            operands = [None if key is None else self._operand(key, values) for key in node.inputs]
-            results = node.evaluate(operands, None if changed is None else changed.get(node.node.name))
-            for key, result in zip(node.outputs, results, strict=True):
-                values[key] = result if changed is not None else np.clip(result, *network.values[key].range)
-        return values[segment.key]
+        return self.a.network.run(part, self._edges[sample], changed)
 
-    def noise(self, segment: Segment, sample: int) -> Reals:
-        """Returns by how much a segment's value changes if weights are rounded to int8: a draw of it."""
-        changed = {node.node.name: _perturbed(node) for node in segment.nodes if weighted(node)}
+    def noise(self, part: Part, sample: int) -> Reals:
+        """Returns by how much a part's value changes if weights are rounded to int8: a draw of it."""
+        changed = {node.node.name: _perturbed(node) for node in part.nodes if weighted(node)}
         if not changed:
-            return np.zeros(self.a.network.values[segment.key].shape)
-        return self.computed(segment, sample, changed) - self.computed(segment, sample, {})
-
-    def _operand(self, key: str, values: Mapping[str, Reals]) -> Reals:
-        constant = self.a.network.values[key].constant
-        return values[key] if constant is None else constant
+            return np.zeros(self.a.network.values[part.key].shape)
+        return self.computed(part, sample, changed) - self.computed(part, sample, {})
 
 
 def with_weights(node: Node, weights: Reals) -> Node:
@@ -118,6 +76,19 @@ def with_weights(node: Node, weights: Reals) -> Node:
     tensor = node.input(WEIGHTS)
     changed = Tensor(tensor.name, tensor.type, weights.astype(np.float32), tensor.source)
     return replace(node, inputs=[*node.inputs[:WEIGHTS], changed, *node.inputs[WEIGHTS + 1 :]])
+
+
+def with_bias(node: Node, bias: Reals) -> Node:
+    """Returns a layer with another bias in the place of its own."""
+    tensor = node.input(BIAS)
+    changed = Tensor(tensor.name, tensor.type, bias.astype(np.float32).reshape(tensor.shape), tensor.source)
+    return replace(node, inputs=[*node.inputs[:BIAS], changed, *node.inputs[BIAS + 1 :]])
+
+
+def sums_of_weights(node: Node) -> Reals:
+    """Returns the sum of the weights of each output channel."""
+    weights, axis = weights_of(node), registry.get(node.op).weights_axis or 0
+    return np.asarray(weights.sum(tuple(other for other in range(weights.ndim) if other != axis % weights.ndim)))
 
 
 def weights_of(node: Node) -> Reals:
