@@ -12,7 +12,7 @@ JOBS ?= 2
 FRAMEWORKS = tensorflow==2.21.0 keras==3.15.1 torch==2.13.0 scikit-learn==1.9.1 skl2onnx==1.20.0
 
 .PHONY: help setup setup-dev demo test test-full test-frameworks lint format docs docs-json docs-ops bench bench-costs \
-  bench-line bench-planner bench-check fuzz fuzz-long fuzz-page published published-page quantised snapshots wheel clean
+  bench-line bench-planner bench-check fuzz fuzz-long fuzz-page published published-page quantised compare-faults snapshots wheel clean
 
 help:
 	@echo "make demo    set up, then take the shipped model aboard an emulated board"
@@ -26,6 +26,7 @@ help:
 	@echo "             make bench-planner the planner, on public instances of its problem)"
 	@echo "make fuzz    campaigns with random input, with a fresh seed: SECONDS= for each, CASES=, CAMPAIGNS=, SEED="
 	@echo "             (make fuzz-long runs the cases of a release and writes docs/fuzz.json and docs/explanation/trust.md)"
+	@echo "make compare-faults   draws damaged models, and counts how many \`aboard compare\` finds: SEED=, FAULTS=, UNDAMAGED="
 	@echo "make published   tries the models of git checkouts, CHECKOUTS=, and writes docs/published.json and its page"
 	@echo "make quantised   quantises models with data of git checkouts, CHECKOUTS=, and writes docs/quantised.json and its page"
 	@echo "make snapshots   write tests/snapshots: every error message, and what commands print"
@@ -125,6 +126,10 @@ fuzz-long: setup-dev
 
 fuzz-page: setup-dev
 	@$(BIN)/python tests/fuzz/run.py --page
+
+compare-faults: setup-dev
+	@OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m support.damage.judge --seed $(or $(SEED),$$(date +%s)) \
+	  --faults $(or $(FAULTS),50) --undamaged $(or $(UNDAMAGED),10)
 
 published: setup-dev
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/published/run.py --jobs $(JOBS) --record $(CHECKOUTS)

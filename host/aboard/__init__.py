@@ -43,8 +43,8 @@ from aboard.errors import (
 
 if TYPE_CHECKING:
     from aboard.api import Project, Session, create
-    from aboard.check.compare import compare
     from aboard.base.version import VERSION as __version__  # noqa: N811 - the name that packages have
+    from aboard.check.compare import compare
     from aboard.compiler.pipeline import Module
     from aboard.compiler.pipeline import compile_model as compile  # noqa: A004 - the public name; builtins.compile is not used
     from aboard.quantization import quantize

@@ -57,6 +57,18 @@ SESSIONS = (
         ),
     ),
     Session(
+        "compare",
+        (
+            "compare --help",
+            "compare digits_f32",
+            "compare digits_f32 digits --data none.npz",
+            "compare digits_f32 digit --data x.npz",
+            "compare digits@nowhere digits --data x.npz",
+            "compare digits@onnxruntime digits --data x.npz",
+            "compare digits mine --data x.npz",
+        ),
+    ),
+    Session(
         "compile-wrong-models",
         (
             f"compile {CORE}",

@@ -80,7 +80,8 @@ class Reference(ABC):
         wanted = _FORMATS.get(kind, graph.format)
         if graph.format != wanted:
             raise ModelError(
-                f"{graph.source}: format, got {graph.format}, expected {wanted} for {kind}. Use kind='auto'"
+                f"{graph.source}: format, got {graph.format}, expected {wanted} for {kind}. Choose auto, "
+                "which takes the interpreter of the format"
             )
         data = model if isinstance(model, bytes) else frameworks.read_bytes(Path(model))
         try:

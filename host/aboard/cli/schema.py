@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 from aboard.cli.schema_boards import BoardInfo, BoardsResult, DetectResult, HardwareResult, HardwareShowResult, Result
 from aboard.cli.schema_check import EvaluateResult, VerifyResult
 from aboard.cli.schema_ci import CiResult
+from aboard.cli.schema_compare import CompareResult
 from aboard.cli.schema_compile import CompileResult
 from aboard.cli.schema_doctor import DoctorResult
 from aboard.cli.schema_flash import DebugResult, DevicesResult, FlashResult
@@ -54,6 +55,7 @@ RESULTS: Mapping[str, type[BaseModel]] = {
     "verify": VerifyResult,
     "evaluate": EvaluateResult,
     "quantize": QuantizeResult,
+    "compare": CompareResult,
     "ci init": CiResult,
     "debug": DebugResult,
     "devices": DevicesResult,

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from aboard.errors import InputError
-from aboard.ir import Array, Graph, Tensor
+from aboard.ir import Array, DType, Graph, Tensor
+from aboard.quantization.plan import quantised_values
 
 Inputs: TypeAlias = dict[str, Array]
 Labels: TypeAlias = npt.NDArray[np.int64]
@@ -46,7 +47,7 @@ def read(data: Data, graph: Graph) -> Samples:
 
     A file `.npz`, or a mapping, has an array for each input by its name, or `x` for a model with one input; the first
     dimension counts samples. `x_f32` is preferred to `x`. It may have labels `y`, and `calibration`: then ranges come
-    from that, and `x` and `y` are the test.
+    from that, and `x` and `y` are the test. An input of integers with a scale takes real numbers, too.
 
     Raises:
         InputError: The file cannot be read; arrays are missing, or do not fit the model.
@@ -111,13 +112,24 @@ def _column(where: str, tensor: Tensor, array: Array) -> Array:
             f"{where}: samples of input {tensor.name}, got shape {list(array.shape)}, expected "
             f"{['count', *inner]}. {hint}".replace("'count'", "count")
         )
+    if array.dtype.kind == "f" and is_stored_reals(tensor):
+        array = quantised_values(_finite(where, tensor, array.astype(np.float32)), tensor.quant, tensor.dtype)
     if array.dtype.kind not in "fiub" or (array.dtype.kind == "f" and not tensor.dtype.is_float):
         raise InputError(
             f"{where}: samples of input {tensor.name}, got {array.dtype}, expected {tensor.dtype.value}. Convert them"
         )
     with np.errstate(over="ignore"):
         values = array.astype(tensor.dtype.numpy).reshape(len(array), *tensor.shape)
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
+    return _finite(where, tensor, values) if values.dtype.kind == "f" else values
+
+
+def is_stored_reals(tensor: Tensor) -> bool:
+    """True for a tensor whose integers of 8 or 16 bits stand for real numbers."""
+    return tensor.type.quant is not None and tensor.dtype in (DType.INT8, DType.INT16)
+
+
+def _finite(where: str, tensor: Tensor, values: Any) -> Any:
+    if not np.isfinite(values).all():
         raise InputError(f"{where}: samples of input {tensor.name} have NaN or infinity. Remove those samples")
     return values
 

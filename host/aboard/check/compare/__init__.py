@@ -6,10 +6,12 @@
 | `sides` | runs a side: an interpreter, the compiled C, a board |
 | `samples` | gives both sides the same inputs |
 | `real_graph` | a model as the network of real numbers that its integers stand for |
+| `real_numbers` | what stores real numbers, and operators of float32 |
 | `recording` | a side after its runs |
 | `alignment` | which value of one side is which of the other |
 | `segments` | computes a part of A on the operands that B had |
-| `comparer` | judges the layers |
+| `judgement` | a layer beside A's |
+| `comparer` | finds the first layer that is wrong |
 | `definitions` | how two files define a layer |
 | `causes`, `hypotheses`, `orders` | the likely cause of a wrong layer |
 | `types` | what is found |

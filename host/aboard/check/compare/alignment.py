@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aboard.check.compare.real_graph import Part, RealGraph, Reals, Value, is_layer
+from aboard.check.compare.real_graph import Part, RealGraph, Value, is_layer
+from aboard.check.compare.real_numbers import Reals
 from aboard.check.compare.recording import Recording
 from aboard.ops import registry
 

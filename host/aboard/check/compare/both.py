@@ -69,5 +69,6 @@ def _recorded(side: Side, graph: Graph, inputs: Sequence[Inputs]) -> Recording:
     module = compile_model(side.model, target=boards.load(side.run).target)
     with Scratch() as folder:
         project = create(module, side.run, path=folder / "project", options={"trace": "on"})
+        project.build()
         with Session.open(project) as traced:
             return record(side, graph, inputs, (module.manifest, traced.trace))

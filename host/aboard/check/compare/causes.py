@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aboard.check.compare import hypotheses
-from aboard.check.compare.real_graph import Part, Reals, weighted
+from aboard.check.compare.real_graph import Part, weighted
+from aboard.check.compare.real_numbers import Reals
 from aboard.check.compare.segments import Segments, sums_of_weights, weights_of, with_bias, with_weights
 from aboard.check.compare.types import Cause, Explanation
 from aboard.ops.weighted import BIAS

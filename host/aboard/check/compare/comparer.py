@@ -7,14 +7,16 @@ rounding explains is the spread of results within a step of B's integers, and of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from aboard.check.compare import definitions
-from aboard.check.compare.alignment import Pair, align
-from aboard.check.compare.causes import Observation, explain
-from aboard.check.compare.real_graph import Part, RealNode, Reals, is_layer
+from aboard.check.compare.alignment import align
+from aboard.check.compare.causes import explain
+from aboard.check.compare.judgement import Judged, input_beside, judged_layer
+from aboard.check.compare.real_graph import RealNode, is_layer
+from aboard.check.compare.real_numbers import Reals
 from aboard.check.compare.recording import Recording
 from aboard.check.compare.segments import Segments
 from aboard.check.compare.types import (
@@ -28,72 +30,11 @@ from aboard.check.compare.types import (
 )
 from aboard.ops import registry
 
-#: A channel is wrong if it differs by more than this many times the spread that rounding explains.
-_SPREADS = 3.5
-
-#: What sums of float32 in another order may differ by, of the spread of the results.
-_FLOAT = 2e-4
-
-#: Kernels of integers round twice: a further step, at most.
-_KERNEL_STEPS = 0.5
-
 #: Share of the values' power that the range of integers may cut off, and how many times more than in any other layer.
 _CUT, _MORE_CUT = 0.05**2, 9.0
 
 #: Ops that can hide that their operand is wrong.
 _HIDING = ("softmax", "logistic", "log_softmax", "tanh", "arg_max", "arg_min", "hard_swish")
-
-
-@dataclass
-class _Judged:
-    """A layer of B beside A's on the same operands; arrays are [samples, *shape], those by channel [channels].
-
-    An input has no part of A.
-    """
-
-    pair: Pair
-    part: Part | None
-    expected: Reals
-    got: Reals
-    own: Reals
-    spread: Reals
-    limits: tuple[float, float]
-    step: float
-
-    @property
-    def wrong(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Which channels differ by more than rounding."""
-        return np.asarray(_by_channel(self.got - self.expected) > _SPREADS * self.spread)
-
-    @property
-    def only_limits(self) -> bool:
-        """True if the range of B's integers explains the difference."""
-        cut = np.clip(self.expected, *self.limits)
-        return not (_by_channel(self.got - cut) > _SPREADS * self.spread).any()
-
-    @property
-    def cut(self) -> float:
-        """The share of the power of the values that the range of B's integers cuts off."""
-        rest = self.expected - np.clip(self.expected, *self.limits)
-        return float((rest**2).sum() / max((self.expected**2).sum(), 1e-30))
-
-    @property
-    def state(self) -> State:
-        """How the layers differ."""
-        if np.array_equal(self.own, self.got):
-            return State.EQUAL
-        if not self.wrong.any():
-            return State.ROUNDING
-        return State.LIMITS if self.only_limits else State.DEFECT
-
-    def observation(self, segments: Segments) -> Observation:
-        """Returns what the cause is looked for with."""
-        return Observation(segments, self.part, self.expected, self.got, self.spread, self.limits, self.step)
-
-    @property
-    def nodes(self) -> tuple[RealNode, ...]:
-        """The operators of A, in execution order."""
-        return () if self.part is None else self.part.nodes
 
 
 def compare(a: Recording, b: Recording) -> Comparison:
@@ -124,13 +65,13 @@ class _Comparer:
             unpaired_b=_unpaired(self._b, {pair.b for pair in pairs}),
         )
 
-    def _judged(self) -> tuple[list[_Judged], Defect | None]:
+    def _judged(self) -> tuple[list[Judged], Defect | None]:
         """Returns all layers, and the first that is wrong."""
         segments = Segments(self._a, self._b, self._alignment)
         while True:
-            judged = [_beside(segments, pair) for pair in segments.alignment.entries]
+            judged = [input_beside(segments, pair) for pair in segments.alignment.entries]
             judged += [
-                each for each in (_judge(segments, pair) for pair in segments.alignment.pairs) if each is not None
+                each for each in (judged_layer(segments, pair) for pair in segments.alignment.pairs) if each is not None
             ]
             known = self._misshapen(judged) or self._by_definition(judged)
             wrong = next((each for each in judged if each.state is State.DEFECT), None)
@@ -140,7 +81,7 @@ class _Comparer:
                 return judged, self._defect(wrong, self._explanation(segments, wrong))
             segments = segments.without(wrong.pair.a)
 
-    def _misshapen(self, judged: Sequence[_Judged]) -> Defect | None:
+    def _misshapen(self, judged: Sequence[Judged]) -> Defect | None:
         """Returns the defect of the first operator whose result has another shape in B, if all in front are right."""
         if not self._alignment.misshapen:
             return None
@@ -160,7 +101,7 @@ class _Comparer:
         layer = Layer(ours, theirs, one.op, _operator(one), _operator(other), State.DEFECT, None, None, None)
         return Defect(layer, replace(found, node=one.node.name), (), shapes[0][-1] if shapes[0] else 1)
 
-    def _by_definition(self, judged: Sequence[_Judged]) -> Defect | None:
+    def _by_definition(self, judged: Sequence[Judged]) -> Defect | None:
         """Returns the defect of the first operator that B's file defines otherwise, if it changes results."""
         if not self._differing or all(each.state is State.EQUAL for each in judged):
             return None
@@ -176,7 +117,7 @@ class _Comparer:
             return None
         return self._defect(judged[place], replace(known.explanation, node=None if node is None else node.node.name))
 
-    def _explanation(self, segments: Segments, each: _Judged) -> Explanation:
+    def _explanation(self, segments: Segments, each: Judged) -> Explanation:
         """Returns the likely cause: how the files define the layer, or else what gives its numbers."""
         ours = [node for node in each.nodes if is_layer(node)]
         theirs = [node for node in self._part_of_b(each.pair.b) if is_layer(node)]
@@ -186,7 +127,7 @@ class _Comparer:
                 return replace(found, node=ours[0].node.name)
         return explain(each.observation(segments))
 
-    def _input(self, each: _Judged, difference: float) -> Layer:
+    def _input(self, each: Judged, difference: float) -> Layer:
         tensors = self._b.network.values[each.pair.b].tensors
         graph = self._b.network.graph
         made = next((node for node in graph.nodes if node.output in tensors), None)
@@ -202,7 +143,7 @@ class _Comparer:
             steps=difference / each.step if each.step else None,
         )
 
-    def _same_of_b(self, each: _Judged, ours: RealNode) -> RealNode | None:
+    def _same_of_b(self, each: Judged, ours: RealNode) -> RealNode | None:
         """Returns the operator of B that does what one of A does; None if B has none."""
         part = self._part_of_b(each.pair.b)
         main = _main(each.nodes)
@@ -215,7 +156,7 @@ class _Comparer:
         part = self._b.network.part(key, {pair.b for pair in pairs})
         return (self._b.network.producers[key],) if part is None else part.nodes
 
-    def _is_undone(self, segments: Segments, each: _Judged) -> bool:
+    def _is_undone(self, segments: Segments, each: Judged) -> bool:
         """True if the layers behind one give what they should: both sides only divide the work otherwise.
 
         Quantisation moves factors from a layer to the next one.
@@ -231,10 +172,10 @@ class _Comparer:
         behind = [
             pair for pair, part in parts if part is not None and any(node is each.nodes[-1] for node in part.nodes)
         ]
-        found = [_judge(without, pair) for pair in behind]
+        found = [judged_layer(without, pair) for pair in behind]
         return bool(found) and all(other is not None and not other.wrong.any() for other in found)
 
-    def _cut_off(self, judged: Sequence[_Judged]) -> Defect | None:
+    def _cut_off(self, judged: Sequence[Judged]) -> Defect | None:
         """Returns the defect of a layer whose integers hold far less of its results than those of all others."""
         cuts = sorted(((each.cut, number) for number, each in enumerate(judged)), reverse=True)
         if not cuts or cuts[0][0] < _CUT or (len(cuts) > 1 and cuts[0][0] < _MORE_CUT * cuts[1][0]):
@@ -246,12 +187,12 @@ class _Comparer:
         text = f"B's integers hold numbers from {low:.4g} to {high:.4g}, the results are {least:.4g} to {most:.4g}"
         return self._defect(each, Explanation(cause, text))
 
-    def _defect(self, each: _Judged, explanation: Explanation) -> Defect:
+    def _defect(self, each: Judged, explanation: Explanation) -> Defect:
         channels = tuple(int(channel) for channel in np.flatnonzero(each.wrong))
         layer = replace(self._layer(each, explanation.node), state=State.DEFECT)
         return Defect(layer, explanation, channels, len(each.spread))
 
-    def _layer(self, each: _Judged, blamed: str | None = None) -> Layer:
+    def _layer(self, each: Judged, blamed: str | None = None) -> Layer:
         difference = float(np.abs(each.got - each.expected).max(initial=0.0))
         if not each.nodes:
             return self._input(each, difference)
@@ -306,49 +247,6 @@ def _operator(node: RealNode) -> int | None:
 
 def _unpaired(side: Recording, paired: set[str]) -> tuple[str, ...]:
     return tuple(value.key for value in side.network.computed() if value.key not in paired)
-
-
-def _by_channel(values: Reals) -> Reals:
-    """Returns the root of the mean square of [samples, *shape] for each index of the last axis."""
-    flat = values.reshape(-1, _channels(values))
-    return np.asarray(np.sqrt((flat**2).mean(0)))
-
-
-def _judge(segments: Segments, pair: Pair) -> _Judged | None:
-    """Returns a layer beside A's; None if a value in front of it is unknown, as a state may be."""
-    part = segments.part(pair.a)
-    if part is None:
-        return None
-    samples = range(len(segments.b.samples))
-    expected = np.stack([segments.computed(part, sample) for sample in samples])
-    noise = np.stack([segments.noise(part, sample) for sample in samples])
-    return _judged(segments, pair, part, expected, _by_channel(noise))
-
-
-def _beside(segments: Segments, pair: Pair) -> _Judged:
-    """Returns an input beside A's."""
-    expected = np.stack([sample[pair.a] for sample in segments.a.samples])
-    step = segments.a.network.values[pair.a].step
-    return _judged(segments, pair, None, expected, np.full(_channels(expected), step / np.sqrt(12)))
-
-
-def _judged(segments: Segments, pair: Pair, part: Part | None, expected: Reals, noise: Reals) -> _Judged:
-    value = segments.b.network.values[pair.b]
-    fixed = _FLOAT * np.sqrt((expected**2).mean()) + value.step * np.sqrt(1 / 12 + _KERNEL_STEPS**2)
-    return _Judged(
-        pair=pair,
-        part=part,
-        expected=expected,
-        got=np.stack([pair.in_a(sample[pair.b]) for sample in segments.b.samples]),
-        own=np.stack([sample[pair.a] for sample in segments.a.samples]),
-        spread=np.sqrt(noise**2 + fixed**2) + 1e-12,
-        limits=value.range,
-        step=value.step,
-    )
-
-
-def _channels(values: Reals) -> int:
-    return values.shape[-1] if values.ndim > 1 else 1
 
 
 def decibels(right: Reals, values: Reals) -> float | None:

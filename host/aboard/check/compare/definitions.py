@@ -9,7 +9,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from aboard.check.compare.orders import orders, reordered
-from aboard.check.compare.real_graph import RealGraph, RealNode, Reals, Value, is_quantised
+from aboard.check.compare.real_graph import RealGraph, RealNode, Value
+from aboard.check.compare.real_numbers import Reals, is_quantised
 from aboard.check.compare.types import Cause, Explanation
 from aboard.ir import Attributes, Tensor
 from aboard.ops import registry
@@ -27,7 +28,7 @@ _FEW = 0.2
 
 
 #: Ops that follow a layer to bend its results.
-_ACTIVATIONS = {"relu", "relu6", "relu_n1_to_1", "leaky_relu", "prelu", "elu", "gelu", "hard_swish", "logistic", "tanh"}
+ACTIVATIONS = {"relu", "relu6", "relu_n1_to_1", "leaky_relu", "prelu", "elu", "gelu", "hard_swish", "logistic", "tanh"}
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def differing(a: RealGraph, b: RealGraph) -> list[Difference]:
 def explained(a: RealGraph, b: RealGraph, one: RealNode, other: RealNode) -> Explanation | None:
     """Returns how the definitions of an operator differ, results' integers included; None if they do not."""
     if one.op != other.op:
-        cause = Cause.ACTIVATION if {one.op, other.op} & _ACTIVATIONS else Cause.OPERATOR
+        cause = Cause.ACTIVATION if {one.op, other.op} & ACTIVATIONS else Cause.OPERATOR
         return Explanation(cause, f"A computes {one.op}, B {other.op}")
     return (
         attributes(one.node.attrs, other.node.attrs)
@@ -105,7 +106,8 @@ def constants(a: RealGraph, b: RealGraph, one: RealNode, other: RealNode) -> Exp
         if values[0].constant is None or values[1].constant is None or values[0].shape != values[1].shape:
             continue
         axis = registry.get(one.op).weights_axis
-        found = constant(values[0], values[1], axis if number == WEIGHTS else None)
+        what = f"operand {number}" if axis is None else {WEIGHTS: "weights", BIAS: "bias"}.get(number, "a constant")
+        found = constant(values[0], values[1], axis if number == WEIGHTS else None, what)
         if found is not None:
             weights = one.inputs[WEIGHTS] if number == BIAS and axis is not None else None
             return _bias(*values, found, None if weights is None else a.values[weights].constant, axis)
@@ -118,13 +120,13 @@ def _bias(one: Value, other: Value, found: Explanation, weights: Reals | None, a
         return found
     difference = other.constant - one.constant
     return (
-        _moved_input(difference.reshape(-1), weights.sum(_others(weights, axis)), other.key)
-        or _shifted(one.constant, other.constant, None, other.key, fewest=1)
+        _moved_input(difference.reshape(-1), weights.sum(_others(weights, axis)))
+        or _shifted(one.constant, other.constant, None, "bias", fewest=1)
         or found
     )
 
 
-def _moved_input(difference: Reals, sums: Reals, name: str) -> Explanation | None:
+def _moved_input(difference: Reals, sums: Reals) -> Explanation | None:
     """Returns that biases differ as they do for another zero point of the input, or None.
 
     A zero point that is further by d adds d, times the sum of its weights, to each channel.
@@ -132,23 +134,23 @@ def _moved_input(difference: Reals, sums: Reals, name: str) -> Explanation | Non
     Args:
         difference: What each bias is larger by in B.
         sums: The sum of the weights of each channel.
-        name: Of the bias.
     """
     if difference.size != sums.size or difference.size < 2 or not sums.any():
         return None
     shift = float((difference * sums).sum() / (sums**2).sum())
     if not _remains_little(difference - shift * sums, difference):
         return None
-    return Explanation(Cause.ZERO_POINT, f"bias {name} is that of an input which is {shift:.4g} larger than A's")
+    return Explanation(Cause.ZERO_POINT, f"the bias is that of an input which is {shift:.4g} larger than A's")
 
 
-def constant(one: Value, other: Value, axis: int | None) -> Explanation | None:
+def constant(one: Value, other: Value, axis: int | None, what: str) -> Explanation | None:
     """Returns how two constants of the same shape differ by more than rounding; None if they do not.
 
     Args:
         one: The constant in A.
         other: That in B.
         axis: Axis of the output channels of weights; None for other constants.
+        what: What it is, for messages.
     """
     ours, theirs = one.constant, other.constant
     if ours is None or theirs is None:
@@ -157,12 +159,12 @@ def constant(one: Value, other: Value, axis: int | None) -> Explanation | None:
     if (np.abs(ours - theirs) <= _SAME * np.abs(ours) + 1.5 * steps).all():
         return None
     return (
-        _stored(one, other)
-        or transposed(ours, theirs, steps, other.key)
-        or _transposed_integers(ours, theirs, axis, other.key)
-        or _scaled(ours, theirs, axis, other.key)
-        or _shifted(ours, theirs, axis, other.key)
-        or Explanation(Cause.WEIGHTS, f"constant {other.key} has other numbers in B")
+        _stored(one, other, what)
+        or transposed(ours, theirs, steps, what)
+        or _transposed_integers(ours, theirs, axis, what)
+        or _scaled(ours, theirs, axis, what)
+        or _shifted(ours, theirs, axis, what)
+        or Explanation(Cause.WEIGHTS, f"B has other numbers: {what}")
     )
 
 
@@ -174,7 +176,7 @@ def _steps(value: Value, axis: int | None) -> Reals:
     return np.asarray(np.abs(real).max(axis=_others(real, axis), keepdims=True) / np.iinfo(np.int8).max)
 
 
-def _stored(one: Value, other: Value) -> Explanation | None:
+def _stored(one: Value, other: Value, what: str) -> Explanation | None:
     """Returns how two constants of the same integers stand for other numbers, or None."""
     ours, theirs = one.tensors[0], other.tensors[0]
     if ours.data is None or theirs.data is None or not (is_quantised(ours) and is_quantised(theirs)):
@@ -183,9 +185,9 @@ def _stored(one: Value, other: Value) -> Explanation | None:
         return None
     if np.array_equal(ours.data, theirs.data):
         if ours.quant.scales != theirs.quant.scales:
-            return Explanation(Cause.SCALE, f"{other.key} has other scales in B: {_ratios(ours, theirs)}")
-        return Explanation(Cause.ZERO_POINT, f"{other.key} has other zero points in B")
-    return transposed(ours.data.astype(np.float64), theirs.data.astype(np.float64), np.zeros(1), other.key)
+            return Explanation(Cause.SCALE, f"B has other scales, {what}: {_ratios(ours, theirs)}")
+        return Explanation(Cause.ZERO_POINT, f"B has other zero points: {what}")
+    return transposed(ours.data.astype(np.float64), theirs.data.astype(np.float64), np.zeros(1), what)
 
 
 def _ratios(ours: Tensor, theirs: Tensor) -> str:
@@ -208,10 +210,10 @@ def transposed(ours: Reals, theirs: Reals, steps: Reals, name: str) -> Explanati
     for order in orders(ours.shape):
         moved = reordered(ours, order)
         if any((np.abs(each - theirs) <= _SAME * np.abs(each) + 1.5 * steps.max()).all() for each in moved):
-            return Explanation(Cause.TRANSPOSITION, f"{name} has its axes in the order {list(order)} in B")
+            return Explanation(Cause.TRANSPOSITION, f"B has the axes of the {name} in the order {list(order)}")
     sizes = np.sort(ours, None), np.sort(theirs, None)
     if ours.size > 1 and (np.abs(sizes[1] - sizes[0]) <= _SAME * np.abs(sizes[0]) + steps.max()).all():
-        return Explanation(Cause.TRANSPOSITION, f"{name} has its numbers at other places in B")
+        return Explanation(Cause.TRANSPOSITION, f"B has the numbers of the {name} at other places")
     return None
 
 
@@ -238,7 +240,7 @@ def _scaled(ours: Reals, theirs: Reals, axis: int | None, name: str) -> Explanat
     if not changed.size or changed.min() <= 0:
         return None
     where = "" if factors.size == 1 else f" in {changed.size} of {factors.size} channels"
-    return Explanation(Cause.SCALE, f"{name} is {changed.min():.4g} to {changed.max():.4g} times as large in B{where}")
+    return Explanation(Cause.SCALE, f"{name} {changed.min():.4g} to {changed.max():.4g} times as large in B{where}")
 
 
 def _shifted(ours: Reals, theirs: Reals, axis: int | None, name: str, fewest: int = 2) -> Explanation | None:
@@ -248,7 +250,7 @@ def _shifted(ours: Reals, theirs: Reals, axis: int | None, name: str, fewest: in
     shift = (theirs - ours).mean(others, keepdims=True)
     if count < fewest or not _remains_little(theirs - ours - shift, theirs - ours):
         return None
-    return Explanation(Cause.ZERO_POINT, f"{name} is {shift.min():.4g} to {shift.max():.4g} larger in B")
+    return Explanation(Cause.ZERO_POINT, f"{name} {shift.min():.4g} to {shift.max():.4g} larger in B")
 
 
 def _others(values: Reals, axis: int | None) -> tuple[int, ...]:
@@ -264,11 +266,11 @@ def _integers(one: Value, other: Value) -> Explanation | None:
     """Returns how the integers of a result differ; None if they do not."""
     ours, theirs = one.stored, other.stored
     if ours is None or theirs is None:
-        return None if ours is theirs else Explanation(Cause.SCALE, f"only one side stores {one.key} as integers")
+        return None if ours is theirs else Explanation(Cause.SCALE, "only one side stores the result as integers")
     if abs(ours.quant.scale - theirs.quant.scale) > _SAME * ours.quant.scale:
-        text = f"{other.key} has scale {theirs.quant.scale:.6g} in B, {ours.quant.scale:.6g} in A"
+        text = f"the result has scale {theirs.quant.scale:.6g} in B, {ours.quant.scale:.6g} in A"
         return Explanation(Cause.SCALE, text)
     if ours.quant.zero_point != theirs.quant.zero_point:
-        text = f"{other.key} has zero point {theirs.quant.zero_point} in B, {ours.quant.zero_point} in A"
+        text = f"the result has zero point {theirs.quant.zero_point} in B, {ours.quant.zero_point} in A"
         return Explanation(Cause.ZERO_POINT, text)
     return None

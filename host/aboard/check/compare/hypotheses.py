@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from aboard.check.compare import definitions
 from aboard.check.compare.orders import orders, reordered
-from aboard.check.compare.real_graph import Part, RealNode, Reals, weighted
+from aboard.check.compare.real_graph import Part, RealNode, weighted
+from aboard.check.compare.real_numbers import Reals
 from aboard.check.compare.segments import Segments, weight_steps, weights_of, with_weights
 from aboard.check.compare.types import Cause, Explanation
 from aboard.ir import Attributes, Node
@@ -67,9 +69,9 @@ def _activations(part: Part) -> Iterator[Hypothesis]:
         for other in Activation:
             if isinstance(own, Activation) and other is not own:
                 changed = replace(real, attrs=_with(real.attrs, activation=other))
-                text = f"B computes {real.name} with activation {other.name}, A with {own.name}"
+                text = f"B has activation {other.name}, A {own.name}"
                 yield Hypothesis(Explanation(Cause.ACTIVATION, text, real.name), {real.name: changed})
-        if real.op in ACTIVATIONS:
+        if _bends(real):
             yield from _other_activations(real)
     for other in (Activation.RELU, Activation.RELU6, Activation.RELU_N1_TO_1):
         text = f"B has a further activation {other.name}"
@@ -81,9 +83,14 @@ def _other_activations(real: Node) -> Iterator[Hypothesis]:
     for name in (*ACTIVATIONS, None):
         if name == real.op:
             continue
-        changed = nothing(real) if name is None else replace(real, op=name)
-        text = f"A has {real.op} {real.name}, B {name or 'no activation'}"
+        changed = nothing(real) if name is None else replace(real, op=name, attrs=Attributes())
+        text = f"A has {real.op}, B {name or 'no activation'}"
         yield Hypothesis(Explanation(Cause.ACTIVATION, text, real.name), {real.name: changed})
+
+
+def _bends(real: Node) -> bool:
+    """True for an operator that is an activation, without operands of its own."""
+    return real.op in definitions.ACTIVATIONS and len(real.operands) == 1
 
 
 def nothing(real: Node) -> Node:
@@ -98,7 +105,7 @@ def linear(part: Part) -> dict[str, Node]:
         if node.real is None:
             continue
         own = getattr(node.real.attrs, "activation", None)
-        if node.op in ACTIVATIONS:
+        if _bends(node.real):
             found[node.real.name] = nothing(node.real)
         elif own is not None:
             found[node.real.name] = replace(node.real, attrs=_with(node.real.attrs, activation=Activation.NONE))
@@ -135,7 +142,7 @@ def _padded(real: Node, ways: Iterator[object]) -> Iterator[Hypothesis]:
         changed = replace(real, attrs=_with(real.attrs, padding=way))
         if op.infer(changed)[0].shape == real.output.shape:
             sides = getattr(way, "sides", way)
-            text = f"B pads {real.name} by {sides} (above, below, left, right)"
+            text = f"B pads by {sides} (above, below, left, right)"
             yield Hypothesis(Explanation(Cause.PADDING, text, real.name), {real.name: changed})
 
 
@@ -159,7 +166,7 @@ def _transpositions(node: RealNode) -> Iterator[Hypothesis]:
                 if any(np.allclose(found, each, 1e-6, 0) for each in seen):
                     continue
                 seen.append(found)
-                text = f"B reads the weights of {node.node.name} with their axes in the order {list(order)}"
+                text = f"B has the axes of the weights in the order {list(order)}"
                 changed = {node.node.name: with_weights(node.real, found)}
                 yield Hypothesis(Explanation(Cause.TRANSPOSITION, text, node.node.name), changed)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from aboard.check.compare.real_graph import Reals
+from aboard.check.compare.real_numbers import Reals
 
 
 def orders(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

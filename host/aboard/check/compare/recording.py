@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from aboard.check.compare.real_graph import RealGraph, Reals
+from aboard.check.compare.real_graph import RealGraph
+from aboard.check.compare.real_numbers import Reals
 
 
 @dataclass(frozen=True)

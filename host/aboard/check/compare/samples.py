@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from aboard.check.compare.alignment import same_axes
-from aboard.check.compare.real_graph import is_quantised, to_real, to_stored
+from aboard.check.compare.real_numbers import is_quantised, to_real, to_stored
 from aboard.errors import InputError
 from aboard.ir import Array, Graph, Tensor
 from aboard.quantization.samples import Data, Inputs

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from aboard.check.compare.alignment import Alignment
-from aboard.check.compare.real_graph import Part, RealNode, Reals, weighted
+from aboard.check.compare.real_graph import Part, RealNode, weighted
+from aboard.check.compare.real_numbers import Reals
 from aboard.check.compare.recording import Recording
 from aboard.ir import Node, Tensor
 from aboard.ops import registry

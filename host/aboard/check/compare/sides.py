@@ -13,7 +13,8 @@ import numpy as np
 
 from aboard import boards
 from aboard.base.manifest import Manifest
-from aboard.check.compare.real_graph import RealGraph, Reals, to_real
+from aboard.check.compare.real_graph import RealGraph
+from aboard.check.compare.real_numbers import Reals, to_real
 from aboard.check.compare.recording import Recording
 from aboard.check.host_trace import TracedHostModel
 from aboard.check.reference import KINDS, Reference
