@@ -36,6 +36,7 @@ NAMES = {
     "VerifyError",
     "WrongModelError",
     "__version__",
+    "compare",
     "compile",
     "create",
     "quantize",

@@ -17,7 +17,7 @@ from aboard.errors import ModelError
 from aboard.reports.table import facts, table
 
 if TYPE_CHECKING:
-    from aboard.check.compare import Comparison, Layer
+    from aboard.check.compare import Comparison, LayerDifference
 
 _DEFECT = 1
 _SAMPLES = 16
@@ -120,7 +120,7 @@ def describe(found: Comparison) -> CompareResult:
     )
 
 
-def _layer(layer: Layer) -> ComparedLayer:
+def _layer(layer: LayerDifference) -> ComparedLayer:
     return ComparedLayer(
         a=layer.a,
         b=layer.b,

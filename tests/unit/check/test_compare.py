@@ -169,7 +169,7 @@ def test_models_that_do_not_belong_together(tmp_path: Path) -> None:
         aboard.compare(DIGITS, other, SAMPLES)
     assert str(caught.value) == (
         "a.tflite: input x, got shape [1, 16], expected [1, 8, 8, 1] as input serving_default_image:0 of the other "
-        "model has, or an order of these axes. Compare two forms of one model"
+        "model has, or an order of these axes. Give two forms of one model"
     )
 
 

@@ -89,7 +89,7 @@ def test_without_tflite_micro(monkeypatch):
 
 
 def test_unknown_kind():
-    with pytest.raises(ToolError, match="kind, got 'tvm', expected auto, tflm or numpy"):
+    with pytest.raises(ToolError, match="kind, got 'tvm', expected one of auto, tflm, litert, onnxruntime, numpy"):
         Reference.open(zoo.many_ops(), "tvm")
 
 

@@ -18,6 +18,6 @@
 """
 
 from aboard.check.compare.both import compare
-from aboard.check.compare.types import Cause, Comparison, Defect, Explanation, Layer, OutputDifference, State
+from aboard.check.compare.types import Cause, Comparison, Defect, Explanation, LayerDifference, OutputDifference, State
 
-__all__ = ["Cause", "Comparison", "Defect", "Explanation", "Layer", "OutputDifference", "State", "compare"]
+__all__ = ["Cause", "Comparison", "Defect", "Explanation", "LayerDifference", "OutputDifference", "State", "compare"]

@@ -182,11 +182,11 @@ def _wrapped(seen: Observation) -> Sequence[tuple[float, Explanation]]:
     span = seen.limits[1] - seen.limits[0] + seen.step
     if not np.isfinite(span):
         return []
-    turns = np.rint((seen.expected - seen.got) / span)
-    if not turns.any():
+    wraps = np.rint((seen.expected - seen.got) / span)
+    if not wraps.any():
         return []
-    text = f"results beyond the range of the integers come out at its other end: {int((turns != 0).sum())} elements"
-    difference = (seen.expected - turns * span - seen.got) ** 2
+    text = f"results beyond the range of the integers come out at its other end: {int((wraps != 0).sum())} elements"
+    difference = (seen.expected - wraps * span - seen.got) ** 2
     return [(float(difference.mean()), Explanation(Cause.OVERFLOW, text))]
 
 

@@ -24,7 +24,7 @@ from aboard.check.compare.types import (
     Comparison,
     Defect,
     Explanation,
-    Layer,
+    LayerDifference,
     OutputDifference,
     State,
 )
@@ -98,7 +98,7 @@ class _Comparer:
         shapes = self._a.network.values[ours].shape, self._b.network.values[theirs].shape
         text = f"A's result has shape {list(shapes[0])}, B's {list(shapes[1])}"
         found = definitions.attributes(one.node.attrs, other.node.attrs) or Explanation(Cause.SHAPE, text)
-        layer = Layer(ours, theirs, one.op, _operator(one), _operator(other), State.DEFECT, None, None, None)
+        layer = LayerDifference(ours, theirs, one.op, _operator(one), _operator(other), State.DEFECT, None, None, None)
         return Defect(layer, replace(found, node=one.node.name), (), shapes[0][-1] if shapes[0] else 1)
 
     def _by_definition(self, judged: Sequence[Judged]) -> Defect | None:
@@ -127,11 +127,11 @@ class _Comparer:
                 return replace(found, node=ours[0].node.name)
         return explain(each.observation(segments))
 
-    def _input(self, each: Judged, difference: float) -> Layer:
+    def _input(self, each: Judged, difference: float) -> LayerDifference:
         tensors = self._b.network.values[each.pair.b].tensors
         graph = self._b.network.graph
         made = next((node for node in graph.nodes if node.output in tensors), None)
-        return Layer(
+        return LayerDifference(
             a=each.pair.a,
             b=each.pair.b,
             op="input",
@@ -192,13 +192,13 @@ class _Comparer:
         layer = replace(self._layer(each, explanation.node), state=State.DEFECT)
         return Defect(layer, explanation, channels, len(each.spread))
 
-    def _layer(self, each: Judged, blamed: str | None = None) -> Layer:
+    def _layer(self, each: Judged, blamed: str | None = None) -> LayerDifference:
         difference = float(np.abs(each.got - each.expected).max(initial=0.0))
         if not each.nodes:
             return self._input(each, difference)
         ours = _main([node for node in each.nodes if blamed in (None, node.node.name)] or each.nodes)
         theirs = self._same_of_b(each, ours)
-        return Layer(
+        return LayerDifference(
             a=each.pair.a if ours.op == _main(each.nodes).op else ours.outputs[0],
             b=each.pair.b,
             op=ours.op,

@@ -41,7 +41,7 @@ def for_other(samples: Sequence[Inputs], graph: Graph, other: Graph) -> list[Inp
     """
     if len(graph.inputs) != len(other.inputs):
         raise InputError(
-            f"{other.source}: {len(other.inputs)} inputs, expected {len(graph.inputs)} as {graph.source} has. Compare "
+            f"{other.source}: {len(other.inputs)} inputs, expected {len(graph.inputs)} as {graph.source} has. Give "
             "two forms of one model"
         )
     by_name = {tensor.name: tensor for tensor in graph.inputs}
@@ -59,7 +59,7 @@ def _moved(values: Array, ours: Tensor, theirs: Tensor, other: Graph) -> Array:
     if order is None:
         raise InputError(
             f"{other.source}: input {theirs.name}, got shape {list(theirs.shape)}, expected {list(ours.shape)} as "
-            f"input {ours.name} of the other model has, or an order of these axes. Compare two forms of one model"
+            f"input {ours.name} of the other model has, or an order of these axes. Give two forms of one model"
         )
     if is_quantised(ours) or is_quantised(theirs):
         same = ours.type.quant == theirs.type.quant and ours.dtype is theirs.dtype

@@ -55,7 +55,7 @@ class Explanation:
 
 
 @dataclass(frozen=True)
-class Layer:
+class LayerDifference:
     """A result that both sides have.
 
     Attributes:
@@ -93,7 +93,7 @@ class Defect:
         of: Number of channels.
     """
 
-    layer: Layer
+    layer: LayerDifference
     explanation: Explanation
     channels: tuple[int, ...]
     of: int
@@ -139,7 +139,7 @@ class Comparison:
     b: str
     samples: int
     outputs: tuple[OutputDifference, ...]
-    layers: tuple[Layer, ...]
+    layers: tuple[LayerDifference, ...]
     defect: Defect | None
     unpaired_a: tuple[str, ...]
     unpaired_b: tuple[str, ...]
