@@ -127,7 +127,7 @@ def test_samples_unlike_those_of_the_calibration_are_no_defect(tmp_path: Path) -
     a = dense_of_reals()
     given = files(tmp_path, a, dense(WEIGHTS, BIAS, scale=0.032))
     assert aboard.compare(*given, INPUTS * 0.5).state is State.ROUNDING
-    assert aboard.compare(*given, INPUTS * 1.7).state is State.LIMITS
+    assert aboard.compare(*given, INPUTS * 1.8).state is State.LIMITS
     narrow = files(tmp_path, a, dense(WEIGHTS, BIAS, scale=0.01))
     cut = aboard.compare(*narrow, INPUTS).defect
     assert cut is not None

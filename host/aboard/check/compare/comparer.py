@@ -30,8 +30,10 @@ from aboard.check.compare.types import (
 )
 from aboard.ops import registry
 
-#: Share of the values' power that the range of integers may cut off, and how many times more than in any other layer.
-_CUT, _MORE_CUT = 0.05**2, 9.0
+#: Share of the values' power that the range of integers may cut off in a layer, how many times more that must be than
+#: in any other layer to be a defect, and the share in an input behind which it is none: the samples are unlike those
+#: that the ranges come from.
+_CUT, _MORE_CUT, _INPUT_CUT = 0.03, 9.0, 0.001
 
 #: Ops that can hide that their operand is wrong.
 _HIDING = ("softmax", "logistic", "log_softmax", "tanh", "arg_max", "arg_min", "hard_swish")
@@ -177,7 +179,9 @@ class _Comparer:
 
     def _cut_off(self, judged: Sequence[Judged]) -> Defect | None:
         """Returns the defect of a layer whose integers hold far less of its results than those of all others."""
-        cuts = sorted(((each.cut, number) for number, each in enumerate(judged)), reverse=True)
+        if any(each.cut > _INPUT_CUT for each in judged if not each.nodes):
+            return None
+        cuts = sorted(((each.cut, number) for number, each in enumerate(judged) if each.nodes), reverse=True)
         if not cuts or cuts[0][0] < _CUT or (len(cuts) > 1 and cuts[0][0] < _MORE_CUT * cuts[1][0]):
             return None
         each = judged[cuts[0][1]]

@@ -103,7 +103,8 @@ def weights_of(node: Node) -> Reals:
 def weight_steps(node: Node) -> Reals:
     """Returns the steps of int8 weights for each output channel, in a shape that broadcasts along the weights."""
     weights, axis = weights_of(node), registry.get(node.op).weights_axis or 0
-    others = tuple(other for other in range(weights.ndim) if other != axis % weights.ndim)
+    one_scale = node.op == "fully_connected"  # as TensorFlow Lite Micro has it
+    others = tuple(other for other in range(weights.ndim) if one_scale or other != axis % weights.ndim)
     return np.asarray(np.abs(weights).max(axis=others, keepdims=True) / _WEIGHT_STEPS)
 
 
