@@ -22,7 +22,7 @@ def prepare(graph: Graph) -> None:
     """Brings a graph, as imported, to the form that is quantised; results change by the rounding of float32 only.
 
     Raises:
-        ModelError: The model is quantised already, or keeps state.
+        ModelError: The model is quantised already, keeps state, or has decision trees.
     """
     _refuse(graph)
     _widen_weights(graph)
@@ -47,6 +47,12 @@ def _refuse(graph: Graph) -> None:
         raise ModelError(
             f"{where}: keeps state {other.name} from run to run, expected a model whose runs are sequences of their "
             "own. Quantise the model before it is made a streaming one"
+        )
+    trees = next((node for node in graph.nodes if node.op == "tree_ensemble"), None)
+    if trees is not None:
+        raise ModelError(
+            f"{where}: decision trees {trees.name}, which compare real numbers and need no multiplications, expected "
+            "layers with weights. Compile the model as it is"
         )
 
 

@@ -128,7 +128,8 @@ def quantize(
         on_step: Called with the name of each step.
 
     Raises:
-        ModelError: The model cannot be read, is quantised already, keeps state, or has no form in the format.
+        ModelError: The model cannot be read, is quantised already, keeps state or has decision trees, or it has no form
+            in the format.
         InputError: The samples cannot be read or do not fit; or no choice within the limits is accurate enough.
         TargetError: The target is wrong.
         ExtraError: The framework that converts the model is not installed.

@@ -16,7 +16,7 @@ from aboard.quantization import Limits, accuracy, prepare
 from aboard.quantization.costs import of_model
 from aboard.reports import quantized
 from aboard.target import Target
-from support import float_models, html_tables, models, oracle
+from support import float_models, html_tables, markdown, models, oracle
 from support.tflite_builder import ModelBuilder
 
 DIGITS = resources.models() / "digits_f32.tflite"
@@ -186,6 +186,14 @@ def test_what_cannot_be_quantised_is_named():
         ModelError, match=r"^streaming: keeps state last from run to run, expected a model whose runs are"
     ):
         prepare.prepare(graph)
+
+
+def test_decision_trees_are_refused():
+    forest = markdown.CHECKOUT / "tests" / "data" / "frameworks" / "sklearn_forest.onnx"
+    with pytest.raises(
+        ModelError, match=r"^sklearn_forest\.onnx: decision trees probabilities, .*\. Compile the model as it is$"
+    ):
+        aboard.quantize(forest, np.zeros((4, 64), np.float32))
 
 
 def test_a_recurrent_layer_of_keras_stays_float_between_integers():
