@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from aboard.base import classifiers
 from aboard.base.manifest import Manifest
 from aboard.base.manifest_records import TensorRecord
 from aboard.device import real_values
@@ -87,7 +88,7 @@ def load(path: Path, manifest: Manifest, count: int | None = None) -> Samples:
     Raises:
         InputError: The file cannot be read or does not fit the model, or the model is no classifier.
     """
-    tensor, classes = _classifier(manifest)
+    tensor, _, classes = _classifier(manifest)
     arrays = _read(path)
     x = arrays.get("x_f32", arrays["x"]) if tensor.dtype == "float32" else arrays["x"]
     y = arrays["y"].ravel()
@@ -116,29 +117,29 @@ def evaluate(device: Session, samples: Samples, on_sample: Callable[[], None] = 
         InputError: The shape of the samples differs from the model's input.
     """
     (manifest,) = device.models
-    _, classes = _classifier(manifest)
+    _, scores, classes = _classifier(manifest)
     confusion = np.zeros((classes, classes), np.int64)
     runs = []
     for x, label in zip(samples.x, samples.y, strict=True):
         device.reset_state()
         run = device.infer(x)
-        (output,) = run.outputs.values()
-        confusion[int(label), int(np.argmax(output))] += 1
+        confusion[int(label), int(np.argmax(run.outputs[scores.name]))] += 1
         runs.append(run)
         on_sample()
     return Evaluation(confusion, tuple(runs))
 
 
-def _classifier(manifest: Manifest) -> tuple[TensorRecord, int]:
-    """Returns the input of a classifier and the number of its classes."""
-    classes = int(np.prod(manifest.outputs[0].shape))
-    if len(manifest.inputs) != 1 or len(manifest.outputs) != 1 or classes < 2:
+def _classifier(manifest: Manifest) -> tuple[TensorRecord, TensorRecord, int]:
+    """Returns the input of a classifier, the output with a score for each class, and the number of classes."""
+    sizes = [int(np.prod(output.shape)) for output in manifest.outputs]
+    at = classifiers.scores_at(sizes)
+    if len(manifest.inputs) != 1 or at is None:
         shapes = ", ".join(str(list(output.shape)) for output in manifest.outputs)
         raise InputError(
             f"{manifest.name}: no classifier, got {len(manifest.inputs)} inputs and outputs of shape {shapes}, "
-            "expected one input and one output with a score for each class. Use `aboard verify`"
+            "expected one input, and scores of classes as the output, alone or beside a label. Use `aboard verify`"
         )
-    return manifest.inputs[0], classes
+    return manifest.inputs[0], manifest.outputs[at], sizes[at]
 
 
 def _read(path: Path) -> dict[str, Values]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aboard.base import classifiers
 from aboard.ir import Array, DType, Graph
 from aboard.ops import interpreter
 from aboard.quantization.samples import Inputs, Labels
@@ -65,9 +66,10 @@ def compare(exact: Sequence[Sequence[Array]], got: Sequence[Sequence[Array]], la
                 error += float(np.sum((second.astype(np.float64) - wide) ** 2))
                 signal += float(np.sum(wide**2))
     snr = signal / error if error > 0 else np.inf
-    if any(len(each) != 1 or each[0].size < 2 for each in exact):
+    at = classifiers.scores_at([output.size for output in exact[0]])
+    if at is None:
         return Accuracy(len(exact), snr, None, None, None)
-    chosen = [np.array([int(np.argmax(each[0])) for each in part]) for part in (exact, got)]
+    chosen = [np.array([int(np.argmax(each[at])) for each in part]) for part in (exact, got)]
     before, after = (None if labels is None else float(np.mean(each == labels)) for each in chosen)
     return Accuracy(len(exact), snr, float(np.mean(chosen[0] == chosen[1])), before, after)
 

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from aboard.base import classifiers
 from aboard.errors import InputError
 from aboard.ir import Array, DType, Graph, Tensor
 from aboard.quantization.plan import quantised_values
@@ -143,12 +144,15 @@ def _labels(where: str, arrays: Mapping[str, Array], count: int, graph: Graph) -
     if given is None or LABELS in {tensor.name for tensor in graph.inputs}:
         return None
     labels = np.asarray(given).reshape(-1)
-    classes = math.prod(graph.outputs[0].shape)
-    if len(graph.outputs) != 1 or classes < 2:
+    sizes = [math.prod(output.shape) for output in graph.outputs]
+    at = classifiers.scores_at(sizes)
+    if at is None:
         raise InputError(
             f"{where}: labels for a model with {len(graph.outputs)} outputs, the first of shape "
-            f"{list(graph.outputs[0].shape)}; expected one output with a score for each class. Leave y out"
+            f"{list(graph.outputs[0].shape)}; expected an output with a score for each class, alone or beside a label. "
+            "Leave y out"
         )
+    classes = sizes[at]
     if len(labels) != count or labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= classes:
         raise InputError(
             f"{where}: labels y, got {len(labels)} of {labels.dtype}, expected {count} whole numbers from 0 to "

@@ -91,6 +91,24 @@ def test_accuracy_confusion_and_time() -> None:
     assert (len(seen), device.resets) == (4, 4)
 
 
+@pytest.mark.parametrize("label_first", [True, False])
+def test_scores_beside_a_label_are_those_of_a_classifier(label_first: bool) -> None:
+    scores, label = tensor("y", "int8", 1, 3), tensor("label", "int64", 1)
+    manifest = classifier().model_copy(update={"outputs": (label, scores) if label_first else (scores, label)})
+    x = np.array([[0, 0], [2, 0]], np.int8)
+    found = evaluate.evaluate(
+        Device(manifest),  # type: ignore[arg-type]  # a stand-in
+        evaluate.Samples(x, np.array([0, 1])),
+    )
+    assert found.confusion.tolist() == [[1, 0, 0], [0, 0, 1], [0, 0, 0]]
+
+
+def test_two_outputs_with_scores_are_no_classifier(tmp_path: Path) -> None:
+    manifest = classifier().model_copy(update={"outputs": (tensor("y", "int8", 1, 3), tensor("z", "int8", 1, 2))})
+    with pytest.raises(InputError, match=r"outputs of shape \[1, 3\], \[1, 2\], expected .* alone or beside a label"):
+        evaluate.load(tmp_path / "a.npz", manifest)
+
+
 def test_samples_are_read_in_the_models_type(tmp_path: Path) -> None:
     data = save(
         tmp_path / "d.npz", x=np.array([[1, 2], [3, 4]], np.int8), x_f32=np.ones((2, 2), np.float32), y=np.array([0, 2])

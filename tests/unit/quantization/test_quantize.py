@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 import aboard
 from aboard.base import resources
@@ -186,6 +187,25 @@ def test_what_cannot_be_quantised_is_named():
         ModelError, match=r"^streaming: keeps state last from run to run, expected a model whose runs are"
     ):
         prepare.prepare(graph)
+
+
+def test_a_classifier_with_a_label_beside_its_scores_has_an_accuracy():
+    sums = np.array([[1, -1, 0], [-1, 1, 0]], np.float32)
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["scores"], "scores"),
+        helper.make_node("ArgMax", ["scores"], ["label"], "label", axis=1, keepdims=0),
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, 2))
+    results = [
+        helper.make_tensor_value_info("label", TensorProto.INT64, (1,)),
+        helper.make_tensor_value_info("scores", TensorProto.FLOAT, (1, 3)),
+    ]
+    graph = helper.make_graph(nodes, "classifier", [x], results, [numpy_helper.from_array(sums, "w")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    samples = np.random.default_rng(1).uniform(0.1, 1, (40, 2)).astype(np.float32)
+    found = aboard.quantize(model.SerializeToString(), {"x": samples, "y": np.argmax(samples, axis=1)})
+    assert found.accuracy.before == 1
+    assert found.accuracy.after >= 0.95
 
 
 def test_decision_trees_are_refused():
