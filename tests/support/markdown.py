@@ -10,11 +10,32 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_HEADING_OR_BLOCK = re.compile(
+    r"^```(?P<language>\w+)\n(?P<text>.*?)^```$|^#+ (?P<heading>[^\n]*)$", re.MULTILINE | re.DOTALL
+)
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
     """Returns language and text of the fenced blocks of a page, by its path in the checkout."""
     return _BLOCK.findall((CHECKOUT / page).read_text(encoding="utf-8"))
+
+
+def sections(page: str) -> dict[str, list[tuple[str, str]]]:
+    """Returns language and text of the fenced blocks under each heading of a page, in the page's order.
+
+    Args:
+        page: Its path in the checkout.
+    """
+    text = (CHECKOUT / page).read_text(encoding="utf-8")
+    pieces = _HEADING_OR_BLOCK.finditer(text)
+    found: dict[str, list[tuple[str, str]]] = {}
+    heading = ""
+    for piece in pieces:
+        heading = piece["heading"] or heading
+        found.setdefault(heading, [])
+        if piece["language"]:
+            found[heading].append((piece["language"], piece["text"]))
+    return found
 
 
 def commands(text: str) -> list[str]:

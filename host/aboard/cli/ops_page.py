@@ -20,7 +20,7 @@ every core; the third column names the instruction sets for which it has faster 
 _RULES = """## Rules
 
 An operator that breaks a rule is refused, with a message that names the operator and what to do. `...` stands for a
-value of the model. [Bring your own model](../how-to/bring_your_own_model.md#what-a-refusal-means) explains the most
+value of the model. [Your own model](../how-to/bring_your_own_model.md#what-a-refusal-means) explains the most
 frequent refusals. Where TensorFlow Lite Micro refuses the same, the rule says so."""
 
 
