@@ -17,7 +17,7 @@ from aboard import cli
 from support import markdown, models, own_model, widths
 
 TEXT = (markdown.CHECKOUT / own_model.PAGE).read_text(encoding="utf-8")
-SECTIONS = own_model.sections()
+SECTIONS = markdown.sections(own_model.PAGE)
 WITH_COMMANDS = [heading for heading, blocks in SECTIONS.items() if own_model.commands(blocks)]
 DIGITS, RESNET = "digits of this page (Keras)", "ResNet-8 of MLPerf Tiny"
 ONNX_DATA = markdown.CHECKOUT / "tests" / "data" / "onnx"
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_all_frameworks_have_commands() -> None:
-    assert {"Keras", "PyTorch", "scikit-learn", "int8", "TensorFlow's converter"} <= set(WITH_COMMANDS)
+    assert {"Keras", "PyTorch", "scikit-learn", "int8", "TensorFlow's converter", "Check it"} <= set(WITH_COMMANDS)
 
 
 @pytest.mark.parametrize("heading", WITH_COMMANDS)

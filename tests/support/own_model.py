@@ -75,7 +75,7 @@ def check(command: str, printed: str) -> None:
     """Asserts what a command of the page promises: equal results, or an accuracy.
 
     Args:
-        command: `aboard verify`, `evaluate`, `quantize` or `deploy` with its arguments.
+        command: `aboard verify`, `evaluate`, `quantize`, `deploy` or `ops` with its arguments.
         printed: What it printed.
     """
     kind = command.split()[1]
@@ -85,6 +85,8 @@ def check(command: str, printed: str) -> None:
         accuracy = re.search(r"^accuracy +([\d.]+) %", printed, re.MULTILINE)
         assert accuracy is not None, printed
         assert float(accuracy[1]) >= 85
-    else:
-        assert kind == "deploy"
+    elif kind == "deploy":
         assert re.search(r"^instructions +[\d,]+", printed, re.MULTILINE), printed
+    else:
+        assert kind == "ops"
+        assert "CONV_2D" in printed
