@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -37,9 +38,13 @@ def test_all_frameworks_have_commands() -> None:
 
 
 @pytest.mark.parametrize("heading", WITH_COMMANDS)
-def test_the_commands_of_a_section(heading: str, folder: Path) -> None:
+def test_the_commands_of_a_section(
+    heading: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
     for command in own_model.commands(SECTIONS[heading]):
-        own_model.check(command, markdown.run(own_model.with_stored_files(command), folder))
+        assert cli.invoke(shlex.split(own_model.with_stored_files(command))[1:]) == 0
+        own_model.check(command, capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("heading", ["Keras", "PyTorch", "scikit-learn"])
