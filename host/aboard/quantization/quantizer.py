@@ -181,9 +181,9 @@ def quantize(
 
 
 def _suitable(found: Calibrated, io: str) -> str:
-    """Returns the format of which aboard reads all nodes again: TFLite if it can, else ONNX."""
+    """Returns the format that can say all nodes: TFLite if it can, else ONNX."""
     try:
-        load(tflite.write(finished(found, found.plan, io)))
+        tflite.write(finished(found, found.plan, io))
     except ModelError:
         return "onnx"
     return "tflite"

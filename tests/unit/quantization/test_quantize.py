@@ -189,7 +189,8 @@ def test_what_cannot_be_quantised_is_named():
         prepare.prepare(graph)
 
 
-def test_a_classifier_with_a_label_beside_its_scores_has_an_accuracy():
+def classifier_with_a_label() -> bytes:
+    """Returns an ONNX file that chooses the larger of two inputs: outputs `label` (int64) and `scores`."""
     sums = np.array([[1, -1, 0], [-1, 1, 0]], np.float32)
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["scores"], "scores"),
@@ -201,11 +202,24 @@ def test_a_classifier_with_a_label_beside_its_scores_has_an_accuracy():
         helper.make_tensor_value_info("scores", TensorProto.FLOAT, (1, 3)),
     ]
     graph = helper.make_graph(nodes, "classifier", [x], results, [numpy_helper.from_array(sums, "w")])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    return bytes(made.SerializeToString())
+
+
+def test_a_classifier_with_a_label_beside_its_scores_has_an_accuracy():
     samples = np.random.default_rng(1).uniform(0.1, 1, (40, 2)).astype(np.float32)
-    found = aboard.quantize(model.SerializeToString(), {"x": samples, "y": np.argmax(samples, axis=1)})
+    found = aboard.quantize(classifier_with_a_label(), {"x": samples, "y": np.argmax(samples, axis=1)})
+    assert found.file_format == "onnx"
     assert found.accuracy.before == 1
     assert found.accuracy.after >= 0.95
+
+
+def test_labels_of_int64_are_not_written_to_tflite():
+    samples = np.random.default_rng(1).uniform(0.1, 1, (40, 2)).astype(np.float32)
+    with pytest.raises(
+        ModelError, match=r"^model \(bytes\): label.*: cast of int64, .* is not written to TFLite\. Leave"
+    ):
+        aboard.quantize(classifier_with_a_label(), {"x": samples}, file_format="tflite")
 
 
 def test_decision_trees_are_refused():

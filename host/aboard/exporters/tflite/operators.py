@@ -116,6 +116,13 @@ def _plain(node: Node, _making: Making) -> list[Operator]:
     return [Operator(op.tflite[0], node.inputs, node.outputs)]
 
 
+@form("cast")
+def _cast(node: Node, making: Making) -> list[Operator]:
+    if DType.INT64 in (node.input(0).dtype, node.output.dtype):
+        raise NoFormError("cast of int64, which TensorFlow Lite Micro does not compute, is not written to TFLite")
+    return _plain(node, making)
+
+
 def _activation(node: Node) -> dict[str, Any]:
     attrs: Any = node.attrs
     return {"FusedActivationFunction": attrs.activation.value}
