@@ -123,6 +123,15 @@ def test_numbers_that_wrap_are_an_overflow(tmp_path: Path) -> None:
     assert found.defect.explanation.detail.startswith("results beyond the range of the integers come out at its other")
 
 
+def test_results_that_are_no_numbers_are_an_overflow(tmp_path: Path) -> None:
+    a = files(tmp_path, dense_of_reals(), b"")[0]
+    right = sides.record(sides.parse(str(a)), load(a), samples.read(INPUTS, load(a), 12))
+    broken = [{**sample, "y": np.where(np.arange(12) == 5, np.nan, sample["y"])} for sample in right.samples]
+    found = comparer.compare(right, replace(right, samples=broken))
+    assert found.defect is not None
+    assert (found.defect.explanation.cause, found.defect.channels) == (Cause.OVERFLOW, (5,))
+
+
 def test_samples_unlike_those_of_the_calibration_are_no_defect(tmp_path: Path) -> None:
     a = dense_of_reals()
     given = files(tmp_path, a, dense(WEIGHTS, BIAS, scale=0.032))

@@ -59,6 +59,8 @@ class Observation:
 
 def explain(seen: Observation) -> Explanation:
     """Returns the likely cause: the way that leaves least of the difference, or UNKNOWN if none leaves little."""
+    if not np.isfinite(seen.got).all():
+        return Explanation(Cause.OVERFLOW, "results are infinite or no numbers")
     all_of = seen.rest(seen.expected)
     found = [(rest, explanation) for rest, explanation in _tried(seen)]
     found += [(_SIMPLER * rest, explanation) for rest, explanation in _fitted(seen)]

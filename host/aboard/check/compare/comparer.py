@@ -14,7 +14,7 @@ import numpy as np
 from aboard.check.compare import definitions
 from aboard.check.compare.alignment import align
 from aboard.check.compare.causes import explain
-from aboard.check.compare.judgement import Judged, input_beside, judged_layer
+from aboard.check.compare.judgement import Judged, input_beside, judged_layer, without_nan
 from aboard.check.compare.real_graph import RealNode, is_layer
 from aboard.check.compare.real_numbers import Reals
 from aboard.check.compare.recording import Recording
@@ -41,7 +41,7 @@ _HIDING = ("softmax", "logistic", "log_softmax", "tanh", "arg_max", "arg_min", "
 
 def compare(a: Recording, b: Recording) -> Comparison:
     """Returns how two sides differ that ran with the same samples."""
-    return _Comparer(a.completed(), b).found()
+    return _Comparer(a.completed(), b.completed(only_moves=True)).found()
 
 
 class _Comparer:
@@ -219,12 +219,15 @@ class _Comparer:
         networks = self._a.network, self._b.network
         for one, other in zip(networks[0].graph.outputs, networks[1].graph.outputs, strict=False):
             keys = networks[0].of[one.name], networks[1].of[other.name]
+            if not (self._a.known(keys[0]) and self._b.known(keys[1])):
+                continue
             ours, theirs = (
                 np.stack([sample[key].reshape(-1) for sample in side.samples])
                 for side, key in zip((self._a, self._b), keys, strict=True)
             )
             if ours.shape != theirs.shape:
                 continue
+            ours, theirs = without_nan(ours, theirs)
             largest, step = float(np.abs(ours - theirs).max(initial=0.0)), networks[1].values[keys[1]].step
             same = (ours.argmax(1) == theirs.argmax(1)).mean() if ours.shape[1] > 1 else None
             found.append(

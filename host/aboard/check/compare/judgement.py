@@ -45,13 +45,13 @@ class Judged:
     @property
     def wrong(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Which channels differ by more than rounding."""
-        return np.asarray(_by_channel(self.got - self.expected) > _SPREADS * self.spread)
+        return np.asarray(~(_by_channel(self.got - self.expected) <= _SPREADS * self.spread))
 
     @property
     def only_limits(self) -> bool:
         """True if the range of B's integers explains the difference."""
         cut = np.clip(self.expected, *self.limits)
-        return not (_by_channel(self.got - cut) > _SPREADS * self.spread).any()
+        return bool((_by_channel(self.got - cut) <= _SPREADS * self.spread).all())
 
     @property
     def cut(self) -> float:
@@ -104,17 +104,25 @@ def input_beside(segments: Segments, pair: Pair) -> Judged:
 
 def _made(segments: Segments, pair: Pair, part: Part | None, expected: Reals, noise: Reals) -> Judged:
     value = segments.b.network.values[pair.b]
+    got = np.stack([pair.in_a(sample[pair.b]) for sample in segments.b.samples])
+    expected, got = without_nan(expected, got)
     fixed = _FLOAT * np.sqrt((expected**2).mean()) + value.step * np.sqrt(1 / 12 + _KERNEL_STEPS**2)
     return Judged(
         pair=pair,
         part=part,
         expected=expected,
-        got=np.stack([pair.in_a(sample[pair.b]) for sample in segments.b.samples]),
+        got=got,
         own=np.stack([sample[pair.a] for sample in segments.a.samples]),
         spread=np.sqrt(noise**2 + fixed**2) + 1e-12,
         limits=value.range,
         step=value.step,
     )
+
+
+def without_nan(right: Reals, values: Reals) -> tuple[Reals, Reals]:
+    """Returns two arrays with 0 wherever both are infinite or no numbers: there they agree."""
+    both = ~np.isfinite(right) & ~np.isfinite(values)
+    return np.where(both, 0.0, right), np.where(both, 0.0, values)
 
 
 def _channels(values: Reals) -> int:

@@ -93,12 +93,13 @@ class RealNode:
         """
         chosen = real or self.real
         if chosen is not None:
+            op = registry.get(chosen.op)
             given = [
-                None if value is None or tensor is None else _given(value, tensor)
+                value if value is None or tensor is None or op.moves_data else _given(value, tensor)
                 for value, tensor in zip(operands, chosen.inputs, strict=False)
             ]
             with np.errstate(all="ignore"):
-                return [result.astype(np.float64) for result in registry.get(chosen.op).evaluate(chosen, given)]
+                return [result.astype(np.float64) for result in op.evaluate(chosen, given)]
         stored = [
             None if value is None or tensor is None else to_stored(value, tensor)
             for value, tensor in zip(operands, self.node.inputs, strict=True)
