@@ -40,6 +40,14 @@ def warnings_are_errors() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def wide_terminal() -> Iterator[None]:
+    """Gives the output of commands room, so that tests find rows of tables whole."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "240")
+        yield
+
+
 def pytest_report_header() -> list[str]:
     return [cmsis_nn_tree.report(), renode.report()]
 

@@ -15,9 +15,9 @@ from aboard import boards, runners
 from aboard.api import Session
 from aboard.base import resources
 from aboard.base.scratch import Scratch
+from aboard.base.table import amount, facts, table
 from aboard.check import evaluate
 from aboard.reports.compiled import memory_map, totals
-from aboard.reports.table import amount, facts, table
 
 MODEL = "digits"
 SAMPLES = 20

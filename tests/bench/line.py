@@ -23,9 +23,9 @@ import numpy as np  # noqa: E402  behind the line above, as what follows
 
 import aboard  # noqa: E402
 from aboard.base import resources  # noqa: E402
+from aboard.base.table import table  # noqa: E402  likewise
 from aboard.device.session import Session  # noqa: E402  likewise
 from aboard.project.project import Project  # noqa: E402  likewise
-from aboard.reports.table import table  # noqa: E402  likewise
 from aboard.rpc.throughput import LineRate  # noqa: E402  likewise
 from aboard.runners.native import NativeRunner  # noqa: E402  likewise
 from aboard.transports.lossy import LossyTransport, Noise  # noqa: E402  likewise

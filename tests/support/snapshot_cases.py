@@ -28,11 +28,13 @@ class Session:
         name: Of the snapshot, without its suffix.
         lines: What follows `aboard`, as for a shell.
         on_a_board: True where an image is built and run.
+        columns: Width of the terminal.
     """
 
     name: str
     lines: tuple[str, ...]
     on_a_board: bool = False
+    columns: int = 80
 
 
 SESSIONS = (
@@ -273,6 +275,10 @@ SESSIONS = (
         (
             "boards --help",
             "boards",
+            "boards --can emulate --can flash",
+            "boards --can fly",
+            "boards --fits digits --can bare-metal --can arduino",
+            "boards --fits digit",
             "boards show --help",
             "boards show arm/mps2_an386",
             "boards show arm/mps2_an38",
@@ -310,6 +316,16 @@ SESSIONS = (
         ("new-target --help", "new-target my-npu", "new-target My_NPU", "new-target c", "new-target"),
     ),
     Session("doctor", ("doctor --help", "doctor")),
+    Session("wide", ("boards", f"compile digits {BOARD} -o bundle", "doctor"), columns=200),
+    *(
+        Session(
+            name,
+            (f"create digits {BOARD} -o project", "build project", "run project --profile"),
+            on_a_board=True,
+            columns=columns,
+        )
+        for name, columns in (("profile", 80), ("profile-wide", 200))
+    ),
     Session(
         "on-a-board",
         (
@@ -328,6 +344,7 @@ SESSIONS = (
             "ci init project --root .",
         ),
         on_a_board=True,
+        columns=200,
     ),
     Session(
         "on-a-board-errors",
@@ -345,6 +362,7 @@ SESSIONS = (
             f"tune digits {BOARD}",
         ),
         on_a_board=True,
+        columns=200,
     ),
 )
 

@@ -64,7 +64,6 @@ def places(folder: Path) -> tuple[Filter, ...]:
         Filter("checkout", re.escape(str(CHECKOUT)), "<checkout>"),
         Filter("version of aboard", rf"\baboard {re.escape(VERSION)}", "aboard <version>"),
         Filter("hint of click", r"^(Error: No such option:? '?--\w+).*$", r"\1 <hint>"),
-        Filter("width of a column of paths", r"^(attribute +value +from +file\n(?:-+ +)+)-+$", r"\1----"),
         Filter("core of this machine", r"^(host/native +)(\S+ +)", lambda m: m[1] + "<core>".ljust(len(m[2]))),
         Filter("system", r"^System: .*$", "System: <system>"),
     )
@@ -72,10 +71,13 @@ def places(folder: Path) -> tuple[Filter, ...]:
 
 #: Filters of a session on a board: what depends on the compiler, and on where a run starts in a tick of the counter.
 MEASURED = (
+    Filter("value that continues on further lines", r"^(\w+ +)\S.*(?:\n {10,}\S.*)+", r"\1<several lines>"),
     Filter("compiler", r"^(toolchain +)\S.*$", r"\1<compiler>"),
     Filter("linked bytes", r"^(flash|stack) +\S.*$", lambda row: _numbers(row.group())),
     Filter("linked RAM", r"(?<= of the model), .*( of the image and its stack)$", r", <n>\1"),
     Filter("linked RAM of a build", r"^RAM +\S.* bytes .*, of them .*$", lambda row: _numbers(row.group())),
+    Filter("profile", r"^(\d+ +\S+ +\S+) +[\d,]+ +[\d.]+ %", r"\1 <n> <n> %"),
+    Filter("profile of a run", r"^( +whole run) +[\d,]+$", r"\1 <n>"),
     Filter("instructions", r"^(instructions +)[\d,]+", r"\1<n>"),
     Filter("time", r"about [\d.]+ [mu]?s\b", "about <time>"),
     Filter("cycles", r"estimated: [\d,]+ cycles", "estimated: <n> cycles"),
@@ -90,7 +92,7 @@ def _numbers(text: str) -> str:
 
 
 @contextlib.contextmanager
-def bare_machine(folder: Path) -> Iterator[None]:
+def bare_machine(folder: Path, columns: int = WIDTH) -> Iterator[None]:
     """Makes this process see no tools, no boards and no packages that are looked up only."""
     with contextlib.ExitStack() as stack:
         for name, value in {
@@ -101,19 +103,20 @@ def bare_machine(folder: Path) -> Iterator[None]:
             "serial.tools.list_ports.comports": lambda *_: [],
         }.items():
             stack.enter_context(mock.patch(name, value))
-        stack.enter_context(mock.patch.dict(os.environ, environment(folder, path=""), clear=True))
+        stack.enter_context(mock.patch.dict(os.environ, environment(folder, "", columns), clear=True))
         yield
 
 
-def environment(folder: Path, path: str) -> dict[str, str]:
+def environment(folder: Path, path: str, columns: int = WIDTH) -> dict[str, str]:
     """Returns all environment variables of a session.
 
     Args:
         folder: Where it runs.
         path: For `PATH`.
+        columns: Width of the terminal.
     """
     none = str(folder / "none.json")
-    return {"COLUMNS": str(WIDTH), "HOME": str(folder), "LANG": "C.UTF-8", "PATH": path, "ABOARD_TUNING": none}
+    return {"COLUMNS": str(columns), "HOME": str(folder), "LANG": "C.UTF-8", "PATH": path, "ABOARD_TUNING": none}
 
 
 def run(line: str) -> tuple[int, str, str]:
@@ -139,11 +142,11 @@ def session(wanted: Session) -> str:
         folder = Path(temporary).resolve()
         material(folder)
         if wanted.on_a_board:
-            real = environment(folder, path=os.environ["PATH"])
+            real = environment(folder, os.environ["PATH"], wanted.columns)
             surroundings: contextlib.AbstractContextManager[object] = mock.patch.dict(os.environ, real, clear=True)
             filters = (*places(folder), *MEASURED)
         else:
-            surroundings, filters = bare_machine(folder), places(folder)
+            surroundings, filters = bare_machine(folder, wanted.columns), places(folder)
         try:
             os.chdir(folder)
             with surroundings:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from aboard.base.table import amount, facts
 from aboard.cli.console import Console
 from aboard.cli.options import example, json_option, pass_console, project_argument, toolchain_option
 from aboard.cli.schema_project import BuildReport, ImageModule, ImageRegion, ToolchainInfo
 from aboard.project import mlperf, templates
-from aboard.reports.table import amount, facts
 
 if TYPE_CHECKING:
     from aboard.project.build_result import BuildResult as Built

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,8 @@ import click
 
 from aboard import outputs
 from aboard.base import manifest as manifests
+from aboard.base.table import facts
+from aboard.base.wrapping import columns
 from aboard.cli import model as models
 from aboard.cli import verdict
 from aboard.cli.console import Console
@@ -43,7 +44,6 @@ from aboard.cli.schema_compile import (
 )
 from aboard.cli.schema_explain import CascadeInfo, ExplainInfo, LayerInfo, ScheduleInfo, VariantInfo
 from aboard.reports import compiled
-from aboard.reports.table import facts
 
 if TYPE_CHECKING:
     from aboard.base.manifest_records import NodeRecord, PredictionRecord, TensorRecord
@@ -144,7 +144,7 @@ def _summary(module: Module, trade: Trade | None) -> str:
 def _explanation(module: Module, trade: Trade) -> str:
     from aboard.reports import explained
 
-    return explained.summary(module, trade, shutil.get_terminal_size((160, 24)).columns)
+    return explained.summary(module, trade, columns())
 
 
 def _explained(module: Module, trade: Trade) -> ExplainInfo:

@@ -10,6 +10,7 @@ import click
 
 from aboard import boards
 from aboard.api import create
+from aboard.base.table import amount, facts
 from aboard.cli import model as model_argument
 from aboard.cli.console import Console
 from aboard.cli.options import (
@@ -28,7 +29,6 @@ from aboard.cli.options import (
 )
 from aboard.cli.schema_project import CreateResult, ModelInfo
 from aboard.project import templates
-from aboard.reports.table import amount, facts
 
 if TYPE_CHECKING:
     from aboard.project.project import Project

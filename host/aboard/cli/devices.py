@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 
 from aboard import boards
+from aboard.base.table import table
 from aboard.cli.console import Console
 from aboard.cli.options import example, json_option, pass_console
 from aboard.cli.schema_flash import DeviceInfo, DevicesResult, DriveInfo, PortInfo
 from aboard.device import usb
 from aboard.errors import BoardError
 from aboard.flashers import uf2
-from aboard.reports.table import table
 from aboard.transports.serial import port_holders
 
 _FEW = 3

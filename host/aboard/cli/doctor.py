@@ -8,11 +8,12 @@ import click
 
 from aboard import runners
 from aboard.base import platforms
+from aboard.base.table import table
+from aboard.base.wrapping import paragraph
 from aboard.cli.console import Console
 from aboard.cli.options import example, json_option, pass_console
 from aboard.cli.schema_doctor import DoctorResult, ToolInfo
 from aboard.device import doctor
-from aboard.reports.table import table
 
 _NOT_READY = 1
 _HERE = {True: "found", False: "missing"}
@@ -69,12 +70,13 @@ def _report(result: DoctorResult) -> str:
     absent = [tool for tool in result.tools if not tool.found]
     lines = [table(("kind", "tool", "here", "needed", "version", "for"), rows), ""]
     if absent:
-        lines += ["How to get what is missing:", *(f"  {t.name}: {t.problem or t.how_to_get}" for t in absent), ""]
+        advice = (paragraph(f"  {tool.name}: {tool.problem or tool.how_to_get}", " " * 4) for tool in absent)
+        lines += ["How to get what is missing:", *advice, ""]
     lines.append(f"System: {result.system}")
-    lines.append(f"Serial ports: {', '.join(result.serial_ports) or 'none with anything attached'}")
+    lines.append(paragraph(f"Serial ports: {', '.join(result.serial_ports) or 'none with anything attached'}"))
     lines.append(
         "Ready: a model can be compiled, built and run on an emulated board."
         if result.ready
-        else f"Not ready, missing: {'; '.join(result.missing)}."
+        else paragraph(f"Not ready, missing: {'; '.join(result.missing)}.")
     )
     return "\n".join(lines)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from aboard.api import Session
+from aboard.base.table import amount, facts, table
 from aboard.check import evaluate
 from aboard.cli import deploy
 from aboard.cli.console import Console
@@ -27,7 +28,6 @@ from aboard.cli.options import (
 from aboard.cli.schema_check import EvaluateResult
 from aboard.cli.verdict import time_info, time_text
 from aboard.device.timing import EstimatedTime
-from aboard.reports.table import amount, facts, table
 
 
 @click.command(

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from aboard.base.table import facts
 from aboard.cli.console import Console
 from aboard.cli.options import device_option, example, json_option, pass_console, port_option
 from aboard.cli.schema_flash import FlashResult
@@ -17,7 +18,6 @@ from aboard.device.flash import Flashed
 from aboard.flashers import Flasher
 from aboard.project import mlperf
 from aboard.project.project import Project
-from aboard.reports.table import facts
 
 
 @click.command(

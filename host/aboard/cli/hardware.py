@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 
 import click
 
 from aboard import boards
+from aboard.base.table import amount, facts, table
+from aboard.base.wrapping import paragraph
 from aboard.boards import cpu as cpus
+from aboard.boards import files as board_files
 from aboard.cli.console import Console
 from aboard.cli.options import example, json_option, pass_console
 from aboard.cli.schema_boards import (
@@ -24,7 +28,6 @@ from aboard.cli.schema_boards import (
     UsbPortInfo,
 )
 from aboard.errors import BoardError, did_you_mean
-from aboard.reports.table import amount, facts, table
 from aboard.target import Target, regions
 from aboard.target.origins import origins
 
@@ -217,15 +220,16 @@ def _tree(result: HardwareResult) -> str:
         lines.append(vendor)
         for board in members:
             also = f"; also {', '.join(board.aliases)}" if board.aliases else ""
-            lines.append(f"  {board.id}  {board.name}  (SoC {board.soc}{also})")
-            lines += [f"    {_line(core)}" for core in board.cores]
+            lines.append(paragraph(f"  {board.id}  {board.name}  (SoC {board.soc}{also})", " " * 6))
+            lines += [paragraph(f"    {_line(core)}", " " * 8) for core in board.cores]
             lines += [f"    {gpu}  GPU, not supported" for gpu in board.gpus]
     if not result.hardware:
         lines.append("No board passes the filters.")
     cores = sum(len(board.cores) for board in result.hardware)
     lines += ["", f"{len(result.hardware)} boards with {cores} cores"]
     if result.gpus:
-        lines.append(f"Known and not supported: {', '.join(f'{gpu.id} ({gpu.name}, GPU)' for gpu in result.gpus)}")
+        known = ", ".join(f"{gpu.id} ({gpu.name}, GPU)" for gpu in result.gpus)
+        lines.append(paragraph(f"Known and not supported: {known}"))
     return "\n".join(lines)
 
 
@@ -260,14 +264,23 @@ def _show(result: HardwareShowResult) -> str:
             ("USB", ", ".join(result.usb) or None),
         ]
     )
-    rows = [(f"-{a.name}", str(a.value), a.origin, a.file or "") for a in result.attributes]
+    rows = [(f"-{a.name}", str(a.value), a.origin, _short(a.file)) for a in result.attributes]
     parts = [head, table(("attribute", "value", "from", "file"), rows)]
     if result.memory:
         regions = [(m.name, m.kind, f"0x{m.address:08x}", m.size_bytes) for m in result.memory]
         parts.append(table(("memory", "kind", "address", "bytes"), regions))
     files: Sequence[str] = (result.board_file, result.soc_file)
-    parts.append("\n".join(f"{file}\n  from {source}" for file, source in zip(files, result.sources, strict=True)))
+    lines = zip(files, result.sources, strict=True)
+    parts.append("\n".join(f"{file}\n{paragraph(f'  from {source}', ' ' * 7)}" for file, source in lines))
     return "\n\n".join(parts)
+
+
+def _short(file: str | None) -> str:
+    """Returns the path of a board file in its folder of board files; another path stays as it is."""
+    if file is None:
+        return ""
+    within = [folder for folder in board_files.folders() if Path(file).is_relative_to(folder)]
+    return Path(file).relative_to(within[0]).as_posix() if within else file
 
 
 def _ports(result: DetectResult) -> str:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from aboard.base.table import table
 from aboard.cli.console import Console
 from aboard.cli.options import example, json_option, pass_console
 from aboard.cli.schema_ops import KernelsInfo, MissingOperator, OperatorInfo, OpsResult
-from aboard.reports.table import table
 
 if TYPE_CHECKING:
     from aboard.reports.operators import Operator

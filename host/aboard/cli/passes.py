@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from aboard.base.table import facts, table
 from aboard.cli import model as models
 from aboard.cli.console import Console
 from aboard.cli.options import Place, example, json_option, pass_console, passes_option, place_options
 from aboard.cli.schema_passes import PassesResult, PassInfo, PassOption
-from aboard.reports.table import facts, table
 
 if TYPE_CHECKING:
     from aboard.passes import Pass

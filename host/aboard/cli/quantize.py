@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from aboard import boards, outputs
-from aboard.base.manifest import label
+from aboard.base.table import Label, amount, facts, table
+from aboard.base.wrapping import paragraph
 from aboard.cli import model as models
 from aboard.cli.console import Console
 from aboard.cli.options import (
@@ -25,7 +26,6 @@ from aboard.cli.schema_quantize import QuantizedLayer, QuantizeResult
 from aboard.cli.verdict import duration
 from aboard.errors import ModelError
 from aboard.reports.prediction import core_name
-from aboard.reports.table import amount, facts, table
 from aboard.target import Target
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def _text(result: QuantizeResult) -> str:
     )
     rows = [
         (
-            label(layer.name, _NAME),
+            Label(layer.name),
             layer.op,
             layer.dtype,
             _decibels(layer.snr_db),
@@ -207,14 +207,10 @@ def _text(result: QuantizeResult) -> str:
     ]
     head = ["layer", "op", "type", "result", "alone", "wider", "costs"]
     about = (
-        "Signal-to-noise in dB: of the layer's result; of the scores with this layer\nalone quantised; of the scores "
-        "with more bits for it, and the further\ninstructions that these cost, predicted."
+        "Signal-to-noise in dB: of the layer's result; of the scores with this layer alone quantised; of the scores "
+        "with more bits for it, and the further instructions that these cost, predicted."
     )
-    return "\n\n".join([lines, f"{about}\n\n{table(head, rows)}", *result.notes])
-
-
-#: Characters of a layer's name in the table, so that it fits 80 columns.
-_NAME = 22
+    return "\n\n".join([lines, paragraph(about), table(head, rows), *map(paragraph, result.notes)])
 
 
 def _outputs(decibels: float | None) -> str:

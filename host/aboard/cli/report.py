@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from aboard import outputs
+from aboard.base.table import amount, facts
 from aboard.base.version import VERSION
 from aboard.cli import deploy, verdict
 from aboard.cli import model as models
@@ -33,7 +34,6 @@ from aboard.cli.options import (
 )
 from aboard.cli.schema_report import ReportResult
 from aboard.cli.schema_verdict import Verdict
-from aboard.reports.table import amount, facts
 
 if TYPE_CHECKING:
     from aboard.compiler.pipeline import Module

@@ -11,6 +11,7 @@ import numpy as np
 
 from aboard import runners
 from aboard.api import Session
+from aboard.base.table import amount, facts
 from aboard.cli.console import Console
 from aboard.cli.options import (
     device_option,
@@ -34,7 +35,6 @@ from aboard.device.timing import EstimatedTime
 from aboard.errors import InputError, ProjectError, did_you_mean
 from aboard.project import build
 from aboard.project.project import Project
-from aboard.reports.table import amount, facts
 from aboard.runners import Runner
 
 if TYPE_CHECKING:

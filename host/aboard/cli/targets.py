@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aboard.base.manifest import label
+from aboard.base.table import Label, facts, table
+from aboard.base.wrapping import paragraph
 from aboard.boards import cpu
 from aboard.cli import model as models
 from aboard.cli.console import Console
@@ -22,12 +23,14 @@ from aboard.cli.schema_targets import (
     TargetsResult,
     WhyResult,
 )
-from aboard.reports.table import facts, table
 from aboard.target import Attribute, Target, columns, kind, kinds, plugins
 from aboard.target.lookup import aliases
 
 if TYPE_CHECKING:
     from aboard.kernels.select.strategy import Explanation, KernelCandidate
+
+#: Indentation of the description of an attribute.
+_INDENT = " " * 6
 
 
 @click.group(
@@ -113,12 +116,12 @@ def _list(result: TargetsResult) -> str:
     parts = []
     for found in result.kinds:
         alone = "; only as a device of a composite target" if found.subgraph_only else ""
-        lines = [f"{found.name}: {found.help} ({found.device_type}{alone})", ""]
+        lines = [paragraph(f"{found.name}: {found.help} ({found.device_type}{alone})"), ""]
         for attribute in found.attributes:
-            lines.append(f"  -{attribute.name}={_allowed(attribute)}  (default: {_default(attribute)})")
-            lines.append(f"      {attribute.help}")
+            values = f"  -{attribute.name}={_allowed(attribute)}  (default: {_default(attribute)})"
+            lines += [paragraph(values, _INDENT), paragraph(f"{_INDENT}{attribute.help}", _INDENT)]
         parts.append("\n".join(lines))
-    parts.append(f"Cores for -mcpu: {', '.join(result.cores)}")
+    parts.append(paragraph(f"Cores for -mcpu: {', '.join(result.cores)}"))
     if result.aliases:
         parts.append("Aliases\n\n" + facts((f"  {name}", spec) for name, spec in result.aliases.items()))
     broken = [found for found in result.plugins if found.problem]
@@ -179,10 +182,10 @@ def _why(result: WhyResult) -> str:
     rows = []
     for number, node in enumerate(result.nodes):
         for index, candidate in enumerate(node.candidates):
-            first = (number, node.op, label(node.name)) if index == 0 else ("", "", "")
+            first = (number, node.op, Label(node.name)) if index == 0 else ("", "", "")
             mark = "->" if candidate.chosen else ""
             rows.append((*first, mark, candidate.name, candidate.priority, candidate.reason))
-    return f"{result.model} on {result.target}\n\n" + table(
+    return f"{paragraph(f'{result.model} on {result.target}')}\n\n" + table(
         ("#", "op", "name", "", "implementation", "priority", "why"), rows
     )
 

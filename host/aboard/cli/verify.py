@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aboard.api import Session
+from aboard.base.table import facts, table
 from aboard.cli import deploy
 from aboard.cli import model as models
 from aboard.cli.console import Console
@@ -33,7 +34,6 @@ from aboard.cli.schema_check import DifferenceInfo, RegionFault, VerifyResult
 from aboard.cli.schema_passes import BisectInfo, BisectStep
 from aboard.device.input_files import Named
 from aboard.errors import ModelError
-from aboard.reports.table import facts, table
 
 if TYPE_CHECKING:
     from aboard.check.reference import Reference

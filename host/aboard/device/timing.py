@@ -6,11 +6,11 @@ only a device measures time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aboard.base.manifest import Manifest, label
+from aboard.base.manifest import Manifest
 from aboard.base.manifest_records import ErrorRecord, NodeRecord
+from aboard.base.table import Label, table
 from aboard.device.tensor_io import Values
 
 _MICRO = 1_000_000
@@ -161,43 +161,31 @@ class Profile:
     run: RunResult
 
     def table(self) -> str:
-        """Returns the profile as plain text, one line a node."""
-        total = sum(entry.duration.ticks for entry in self.nodes) or 1
+        """Returns the profile as plain text: a table with a row for each node."""
+        ticks = sum(entry.duration.ticks for entry in self.nodes) or 1
         counted = self.run.instructions is not None
         timed = self.run.microseconds is not None
         head = ["#", "node", "op", "instructions" if counted else "ticks", *(["us"] if timed else []), "share", "MACs"]
         rows = [
             [
-                str(entry.index),
-                label(entry.node.name),
+                entry.index,
+                Label(entry.node.name),
                 entry.node.implementation if entry.node.device else entry.node.op,
                 _count(entry.duration),
                 *_microseconds(entry.duration),
-                f"{100 * entry.duration.ticks / total:.1f} %",
-                str(entry.node.macs),
+                f"{100 * entry.duration.ticks / ticks:.1f} %",
+                entry.node.macs,
             ]
             for entry in self.nodes
         ]
         run = self.run.duration
-        rows.append(["", "whole run", "", _count(run), *_microseconds(run), "", ""])
-        return f"{self.model}\n{_align(head, rows, left=(1, 2))}"
+        total = ["", "whole run", "", _count(run), *_microseconds(run), "", ""]
+        return f"{self.model}\n{table(head, rows, total)}"
 
 
 def _microseconds(duration: Duration) -> list[str]:
     return [] if duration.microseconds is None else [f"{duration.microseconds:.1f}"]
 
 
-def _count(duration: Duration) -> str:
-    return str(duration.ticks if duration.instructions is None else duration.instructions)
-
-
-def _align(head: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int]) -> str:
-    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
-    lines = [
-        "  ".join(
-            text.ljust(width) if column in left else text.rjust(width)
-            for column, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in (head, *rows)
-    ]
-    return "\n".join(lines)
+def _count(duration: Duration) -> int:
+    return duration.ticks if duration.instructions is None else duration.instructions

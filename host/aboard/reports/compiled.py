@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-from aboard.base.manifest import Manifest, label
+from aboard.base.manifest import Manifest
 from aboard.base.manifest_records import BufferRecord, NodeRecord
+from aboard.base.table import Label, amount, facts, table
+from aboard.base.wrapping import paragraph
 from aboard.reports import prediction
-from aboard.reports.table import amount, facts, table
 from aboard.tuning.space import shown
 
 #: Columns of the chart of live ranges; in models with more nodes, several nodes share a column.
 _CHART = 48
+_NARROW_CHART = 12
 
 
 def summary(manifest: Manifest, explanation: str = "") -> str:
@@ -30,7 +33,7 @@ def operators(manifest: Manifest) -> str:
         (
             place,
             node.op,
-            label(node.name),
+            Label(node.name),
             _shape(node),
             node.implementation,
             node.macs,
@@ -66,7 +69,7 @@ def placed(nodes: Iterable[NodeRecord], within: str = "") -> Iterator[tuple[str,
 def tuning(manifest: Manifest) -> str:
     """Returns a table of the values of devices' knobs and their origins; empty without knobs."""
     rows = [
-        (i, label(node.name), node.device, shown(node.tuning), node.tuning_origin)
+        (i, Label(node.name), node.device, shown(node.tuning), node.tuning_origin)
         for i, node in enumerate(manifest.nodes)
         if node.tuning
     ]
@@ -144,7 +147,7 @@ def _place(manifest: Manifest) -> str:
 
 def state(manifest: Manifest) -> str:
     """Returns a table of the states; empty for a model without."""
-    rows = [(s.offset, s.bytes, label(s.name), s.dtype, "x".join(map(str, s.shape))) for s in manifest.states]
+    rows = [(s.offset, s.bytes, Label(s.name), s.dtype, "x".join(map(str, s.shape))) for s in manifest.states]
     heads = ("offset", "bytes", "name", "type", "shape")
     rolling = {} if manifest.state is None else manifest.state.rolling
     if not rolling:
@@ -156,14 +159,14 @@ def state(manifest: Manifest) -> str:
 
 def notes(manifest: Manifest) -> str:
     """Returns what the importer assumed, a line each; empty for nothing."""
-    return "\n".join(f"Note: {note}" for note in manifest.notes)
+    return "\n".join(paragraph(f"Note: {note}") for note in manifest.notes)
 
 
 def _buffers(manifest: Manifest, arena: int) -> str:
     steps = max(len(manifest.nodes), 1)
     mine = [buffer for buffer in manifest.buffers if buffer.bytes and buffer.arena == arena]
     ordered = sorted(mine, key=lambda buffer: (buffer.offset, buffer.first))
-    rows = [(b.offset, b.bytes, label(b.name), f"{b.first}-{b.last}", _live_range(b, steps)) for b in ordered]
+    rows = [(b.offset, b.bytes, Label(b.name), f"{b.first}-{b.last}", _LiveRange(b, steps)) for b in ordered]
     return table(("offset", "bytes", "buffer", "ops", "live"), rows)
 
 
@@ -177,7 +180,18 @@ def _inputs(manifest: Manifest) -> str:
     return "consumed: a run may overwrite them (-input=kept keeps them, at its price in RAM)"
 
 
-def _live_range(buffer: BufferRecord, steps: int) -> str:
-    width = min(steps, _CHART)
-    first, last = buffer.first * width // steps, buffer.last * width // steps
-    return "." * first + "#" * (last - first + 1) + "." * (width - last - 1)
+@dataclass(frozen=True)
+class _LiveRange:
+    """A chart of the nodes at which a buffer is live: `..###.`."""
+
+    buffer: BufferRecord
+    steps: int
+
+    def __str__(self) -> str:
+        return self.within(_CHART)
+
+    def within(self, width: int) -> str:
+        """Returns the chart in that many columns, or fewer if there are fewer nodes."""
+        columns = min(self.steps, max(min(width, _CHART), _NARROW_CHART))
+        first, last = self.buffer.first * columns // self.steps, self.buffer.last * columns // self.steps
+        return "." * first + "#" * (last - first + 1) + "." * (columns - last - 1)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from aboard.base.manifest import label
 from aboard.base.manifest_records import PredictionRecord
+from aboard.base.table import amount, cell, facts, render
 from aboard.compiler.pipeline import Module
 from aboard.reports import layers, prediction, variants
 from aboard.reports.layers import LayerSummary, ratio
-from aboard.reports.table import amount, cell, facts
 from aboard.reports.variants import Other
 from aboard.schedule.trade import Trade, Weighed
 
@@ -53,7 +51,7 @@ def _wide_layers(known: Sequence[LayerSummary], width: int) -> str:
         table.add_row(*map(cell, cells))
     table.add_section()
     table.add_row("", "", "", "", "", *map(cell, _totals(known)))
-    return _drawn(table, width)
+    return render(table, width)
 
 
 def _narrow_layers(known: Sequence[LayerSummary], width: int) -> str:
@@ -64,7 +62,7 @@ def _narrow_layers(known: Sequence[LayerSummary], width: int) -> str:
         text = f"{record.op}\n{label(record.name, max(width - 40, 12))}\n{record.implementation}{form}"
         table.add_row(str(layer.index), text, *_stacked(_figures(layer)), end_section=True)
     table.add_row("", "all", *_stacked(_totals(known)))
-    return _drawn(table, width)
+    return render(table, width)
 
 
 def _figures(layer: LayerSummary) -> tuple[object, ...]:
@@ -132,7 +130,7 @@ def schedules(trade: Trade, width: int) -> str:
         change = None if each.taken else _change(each, taken)
         cells = (each.ram_bytes, each.bound_bytes, _cascades(each), each.extra_stripes, each.instructions, change)
         table.add_row(*map(cell, cells), "taken" if each.taken else "")
-    return _drawn(table, width)
+    return render(table, width)
 
 
 def _cascades(each: Weighed) -> str:
@@ -151,7 +149,7 @@ def other_variants(others: Sequence[Other], width: int) -> str:
     for each in others:
         changes = f"{each.instructions:+,}", f"{each.flash_bytes:+,}", f"{each.each:,.1f}"
         table.add_row(str(each.layer), each.op, each.taken, each.name, *changes)
-    return _drawn(table, width)
+    return render(table, width)
 
 
 def _flash(module: Module) -> str:
@@ -185,14 +183,3 @@ def _table(head: Sequence[str], left: Sequence[int]) -> Table:
     for index, name in enumerate(head):
         table.add_column(name, justify="left" if index in left else "right", no_wrap=index not in left, overflow="fold")
     return table
-
-
-def _drawn(table: Table, width: int) -> str:
-    """Returns a table as plain text."""
-    # The table contains names of the model: [brackets] and :colons: in names are not markup.
-    console = Console(
-        file=io.StringIO(), width=width, color_system=None, legacy_windows=False, markup=False, emoji=False
-    )
-    with console.capture() as captured:
-        console.print(table)
-    return "\n".join(line.rstrip() for line in captured.get().rstrip().splitlines())

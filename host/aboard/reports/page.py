@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from aboard.base.manifest import label
 from aboard.base.manifest_records import PredictionRecord
+from aboard.base.table import amount, cell
 from aboard.compiler.fitting import Scheduled
 from aboard.compiler.pipeline import Module
 from aboard.outputs import SEAL
@@ -33,7 +34,6 @@ from aboard.reports.layers import LayerSummary
 from aboard.reports.memory_svg import Arena
 from aboard.reports.profile_svg import Bar
 from aboard.reports.svg import Picture
-from aboard.reports.table import amount, cell
 from aboard.schedule.trade import Trade
 
 _TEMPLATES = Path(__file__).with_name("templates")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from aboard.base.manifest import label
+from aboard.base.table import Label, facts, table
 from aboard.partition.costs import Totals
 from aboard.partition.partitioner import NodePlacement, Partition
 from aboard.partition.trial import ModelCost
-from aboard.reports.table import facts, table
 
 
 def summary(decided: Partition) -> str:
@@ -22,7 +21,7 @@ def summary(decided: Partition) -> str:
 def nodes(decided: Partition) -> str:
     """Returns a table with one line for each node."""
     rows = [
-        (i, p.node.op, label(p.node.name), p.device, p.claim, p.pattern or None, _refused(p))
+        (i, p.node.op, Label(p.node.name), p.device, p.claim, p.pattern or None, _refused(p))
         for i, p in enumerate(decided.placements)
     ]
     return table(("#", "op", "name", "device", "region", "pattern", "refused by"), rows)
@@ -49,7 +48,7 @@ def prices(decided: Partition) -> str:
         (
             price.device,
             price.match.pattern.name,
-            label(price.match.nodes[-1].name),
+            Label(price.match.nodes[-1].name),
             round(price.host),
             round(price.cost.compute),
             round(price.cost.transfer),

@@ -7,13 +7,13 @@ from typing import Any
 
 from markupsafe import Markup
 
+from aboard.base.table import amount
 from aboard.base.version import VERSION
 from aboard.outputs import SEAL
 from aboard.quantization import Quantized
 from aboard.reports import noise_svg
 from aboard.reports.page import drawn, environment, style
 from aboard.reports.prediction import core_name
-from aboard.reports.table import amount
 
 
 def html(found: Quantized, model: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aboard.base.manifest import label
-from aboard.reports.table import facts, table
+from aboard.base.table import facts, table
 from aboard.tuner.search import Found
 from aboard.tuning.space import shown
 

@@ -128,16 +128,16 @@ def test_profile_times_every_node(has: int) -> None:
     lines = profile.table().splitlines()
     assert lines[0] == "adder"
     assert lines[1].split() == ["#", "node", "op", "instructions", "share", "MACs"]
-    assert lines[2].split() == ["0", "add", "add", "800", "33.3", "%", "24"]
-    assert lines[5].split() == ["whole", "run", "400"]
+    assert lines[3].split() == ["0", "add", "add", "800", "33.3", "%", "24"]
+    assert lines[7].split() == ["whole", "run", "400"]
 
 
 def test_a_profile_without_an_emulator_is_timed() -> None:
     with attach(FakeDevice()) as device:
         lines = device.profile(INPUTS, model="adder").table().splitlines()
     assert lines[1].split() == ["#", "node", "op", "ticks", "us", "share", "MACs"]
-    assert lines[2].split() == ["0", "add", "add", "20", "0.8", "33.3", "%", "24"]
-    assert lines[5].split() == ["whole", "run", "10", "0.4"]
+    assert lines[3].split() == ["0", "add", "add", "20", "0.8", "33.3", "%", "24"]
+    assert lines[7].split() == ["whole", "run", "10", "0.4"]
 
 
 def test_taps_rebuild_the_tensors() -> None:
