@@ -17,6 +17,7 @@ from aboard.boards.records import (
     ADDRESS_SPACE,
     OLDEST_ZEPHYR,
     Alias,
+    Arduino,
     BoardId,
     BoardRecord,
     BoardStatus,
@@ -45,6 +46,7 @@ from aboard.errors import BoardError, did_you_mean
 
 __all__ = [
     "Alias",
+    "Arduino",
     "Board",
     "BoardId",
     "BoardRecord",
@@ -99,6 +101,7 @@ class Board(BoardRecord):
         status: Status bits that emulators must model for these steps.
         boot: The block that the SoC's boot ROM loads; None if the boot ROM needs no block.
         emulator: The emulators that support the board.
+        arduino: What Arduino calls the board; None if no Arduino core is known that has the board and the core.
         flash: How to flash the board with an image for the core; None if the board file does not describe it.
     """
 
@@ -123,6 +126,7 @@ class Board(BoardRecord):
     status: tuple[BoardStatus, ...] = ()
     boot: Boot | None = None
     emulator: Emulators = Emulators()
+    arduino: Arduino | None = None
     flash: Flash | None = None
 
     @model_validator(mode="after")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, cast
+from typing import Annotated, Literal, TypeVar, cast
 
 from pydantic import BaseModel, Field, ValidationError
 
-from aboard.base import resources
+from aboard.base import resources, toml
 from aboard.boards.board import (
     Alias,
+    Arduino,
     BoardId,
     BoardRecord,
     BoardStatus,
@@ -39,11 +39,6 @@ from aboard.boards.board import (
 )
 from aboard.boards.records import OLDEST_ZEPHYR
 from aboard.errors import BoardError, did_you_mean
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 #: Environment variable with additional folders of board files.
 SEARCH_PATH = "ABOARD_BOARDS"
@@ -72,6 +67,7 @@ _RECORDS: Mapping[str, type[BaseModel]] = {
     "qemu": Qemu,
     "unicorn": Unicorn,
     "renode": Renode,
+    "arduino": Arduino,
     "flash": Flash,
 }
 
@@ -117,6 +113,7 @@ class BoardFile(BoardRecord):
     runtime: Literal["standalone", "host"] = "standalone"
     memory: tuple[Memory, ...] = ()
     rpc: Rpc | None = None
+    arduino: Arduino | None = None
     emulator: Emulators = Emulators()
     flash: Flash | None = None
 
@@ -171,7 +168,7 @@ def alias_files() -> list[Path]:
 def is_gpu(path: Path) -> bool:
     """True if a file among the board files describes a GPU; False if the file cannot be read."""
     try:
-        return "gpu" in _table(path, path.stat().st_mtime_ns)
+        return "gpu" in toml.read(path)
     except (OSError, ValueError):
         return False
 
@@ -198,15 +195,9 @@ def read(path: Path, model: type[_FileType]) -> _FileType:
 
 # The modification time is part of the cache key, so that a changed file is read again.
 @functools.lru_cache(maxsize=1024)
-def _table(path: Path, modified_ns: int) -> dict[str, Any]:
-    del modified_ns
-    table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    return table
-
-
-@functools.lru_cache(maxsize=1024)
 def _record(path: Path, modified_ns: int, model: type[BaseModel]) -> BaseModel:
-    return model.model_validate(_table(path, modified_ns))
+    del modified_ns
+    return model.model_validate(toml.read(path))
 
 
 def explained(path: Path, error: ValidationError, model: type[BaseModel]) -> BoardError:

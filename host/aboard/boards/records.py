@@ -337,6 +337,18 @@ class Emulators(BoardRecord):
 FlashValue = bool | int | Line | tuple[Line, ...]
 
 
+class Arduino(BoardRecord):
+    """What Arduino calls the board.
+
+    Attributes:
+        fqbn: Fully qualified board name of arduino-cli, for the first core: `package:architecture:board`, with options.
+        source: Source of the name: the file of the Arduino core that defines the board.
+    """
+
+    fqbn: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+(:[A-Za-z0-9_.-]+){2}(:[A-Za-z0-9_.=,-]+)?$")]
+    source: Text
+
+
 class Flash(BoardRecord):
     """Settings for flashing the board.
 

@@ -336,6 +336,7 @@ def _view(board_id: str, file: BoardFile, soc: Soc, core: Core) -> Board:
         status=soc.status,
         boot=soc.boot,
         emulator=file.emulator,
+        arduino=file.arduino if core.name == first else None,
         flash=file.flash if core.name == first else None,
     )
 

@@ -42,11 +42,11 @@ from aboard.cli.options import (
 from aboard.cli.schema_project import DeployResult
 from aboard.device import input_files
 from aboard.errors import CapacityError
-from aboard.project import build, mlperf, templates
+from aboard.project import build, mlperf, suitability, templates
 from aboard.project.create import subject
 from aboard.project.project import Project
 from aboard.runners import Runner
-from aboard.target import Target
+from aboard.target import Target, runtimes
 
 if TYPE_CHECKING:
     from aboard.project.build_result import BuildResult
@@ -154,12 +154,16 @@ def prepare(place: Place, means: Means) -> Plan:
     """
     board = boards.load(place.board_name())
     mlperf.refuse_session(means.options)
+    target = None if place.target is None else Target(place.target)
+    of_runtime = None if target is None else runtimes.template_name(target)
+    name = means.template or of_runtime or templates.default(board.id, is_host=board.is_host)
+    template = templates.load(name)
     if means.template is not None:
-        template = templates.load(means.template)
         template.parse_options(means.options)
         template.require_server()
+    suitability.check(template, board)
     build.check(board, means.template, means.toolchain)
-    devices = () if place.target is None else Target(place.target).devices
+    devices = () if target is None else target.devices
     runner = runners.choose(board, means.runner, devices=devices, device=means.device, port=means.port, flash=True)
     return Plan(board, runner, means.template, means.options, means.toolchain)
 

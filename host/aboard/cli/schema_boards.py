@@ -40,16 +40,34 @@ class BoardInfo(Result):
         description="Flash for code and constants; null if the board has no memory of its own (this machine)."
     )
     ram_bytes: int | None
-    emulators: list[str]
-    aliases: list[str]
+    templates: list[str] = Field(description="Project templates that work for the board.")
+    bare_metal: bool = Field(description="True if aboard has drivers for bare-metal projects on the board.")
     zephyr: str | None = Field(description="The board's name in Zephyr.")
+    zephyr_since: str | None = Field(
+        description="First release of Zephyr with the board, among those that projects support; null without Zephyr."
+    )
+    arduino: str | None = Field(
+        description="Fully qualified board name of arduino-cli; null if no Arduino core is known."
+    )
+    emulators: list[str] = Field(description="Runners that emulate the board, in the order in which they are tried.")
+    flashers: list[str] = Field(description="Tools that flash the board, in the order in which they are tried.")
+    aliases: list[str]
     source: str = Field(description="Source of the figures.")
+
+
+class BoardNeeds(Result):
+    """What a model needs on a board that it fits, with the board's default project."""
+
+    board: str = Field(description="Id of the board.")
+    ram_needed_bytes: int
+    flash_needed_bytes: int = Field(description="With the size of the code as predicted.")
 
 
 class BoardsResult(Result):
     """`aboard boards`."""
 
-    boards: list[BoardInfo]
+    boards: list[BoardInfo] = Field(description="Boards that pass the filters; machines only with --machines.")
+    needs: list[BoardNeeds] | None = Field(description="What MODEL needs on each of them; null without --fits.")
 
 
 class HardwareCoreInfo(Result):

@@ -14,7 +14,7 @@ from aboard.base.version import VERSION
 from aboard.boards.board import Board
 from aboard.boards.zephyr import releases
 from aboard.errors import ProjectError
-from aboard.project import capacity, hooks, mlperf, render, templates
+from aboard.project import capacity, hooks, mlperf, render, suitability, templates
 from aboard.project.placement import Placement
 from aboard.project.project import BUILD_FOLDER, FILE_NAME, Project, ProjectInfo, is_build_folder
 from aboard.project.templates import Option, OptionValue, Template
@@ -70,11 +70,9 @@ def create(
     plan = templates.load(wanted)
     values = mlperf.adjust(options or {}, plan.parse_options(options or {}))
     values = hooks.adjust(options or {}, values, [_manifest(bundle) for bundle in several])
-    _check_kind(plan, chosen)
+    suitability.check(plan, chosen)
     if plan.build == "zephyr" and "zephyr" in plan.options:
         values["zephyr"] = _release(plan.options["zephyr"], chosen, (options or {}).get("zephyr"))
-    if plan.drivers == "board":
-        render.check_drivers(chosen)
     folder = outputs.write_folder(
         Path(path),
         "project",
@@ -108,21 +106,6 @@ def _template_of(bundles: Sequence[Bundle | str | Path]) -> str | None:
 def _release(option: Option, board: Board, given: OptionValue | None) -> str:
     """Returns the release of Zephyr for the project: a release that supports the board."""
     return releases.choose(board, option.values, str(option.default), None if given is None else str(given))
-
-
-def _check_kind(template: Template, board: Board) -> None:
-    kind = "host" if board.is_host else "microcontroller"
-    if template.runs_on not in (kind, "any"):
-        fitting = [name for name in templates.names() if templates.load(name).runs_on in (kind, "any")]
-        raise ProjectError(
-            f"template {template.name}: is not for the board, got {board.id}, a {kind}, expected a {template.runs_on}. "
-            f"Use --template {' or '.join(fitting)}"
-        )
-    if template.build == "zephyr" and board.zephyr is None:
-        raise ProjectError(
-            f"template {template.name}: Zephyr's name of {board.id} is unknown, got a board file without `zephyr`, "
-            "expected one. Say --board zephyr:BOARD with a name that `west boards` lists, or add the key to the file"
-        )
 
 
 def _fill(

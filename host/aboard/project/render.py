@@ -11,7 +11,7 @@ from aboard.base.version import VERSION
 from aboard.boards import cpu as cpus
 from aboard.boards.board import Board
 from aboard.boards.zephyr import modules
-from aboard.errors import ProjectError, did_you_mean
+from aboard.errors import ProjectError
 from aboard.project import mlperf, renode_platform
 from aboard.project.capacity import MemoryUse
 from aboard.project.templates import OptionValue, Template
@@ -29,38 +29,6 @@ def port_of(cpu: Cpu) -> str:
     if cpu.is_host_class:
         return "posix"
     return "riscv" if cpu.is_riscv else "cortex_m"
-
-
-def check_drivers(board: Board) -> None:
-    """Checks that drivers exist for the serial port and the counter of a board.
-
-    Raises:
-        ProjectError: The board has no port yet, or names a driver that does not exist.
-    """
-    lacking = [f"[counter] in the file of its SoC {board.soc}"] if board.counter is None else []
-    if board.rpc is None and not board.is_host:
-        lacking.append("[rpc] in its own file")
-    expected = "[counter]" if board.is_host else "[counter] and [rpc]"
-    if lacking or board.counter is None:
-        raise ProjectError(
-            f"{board.target}: has no port yet, got a board without {' and '.join(lacking)}, "
-            f"expected {expected}. Models can be compiled for it; docs/how-to/adding_a_board.md says how to add a port"
-        )
-    if board.uart and board.uart.irq is None:
-        raise ProjectError(
-            f"{board.id}: its serial port has no interrupt, got no irq, expected the number of its receive interrupt. "
-            "docs/how-to/adding_a_board.md says how to add it"
-        )
-    wanted = {"counter": board.counter.driver} | ({"uart": board.uart.driver} if board.uart else {})
-    wanted |= {"boot": board.boot.driver} if board.boot else {}
-    for kind, driver in wanted.items():
-        folder = resources.firmware() / "ports" / kind
-        known = [path.stem for path in folder.glob("*.c") if path.stem != "receive"]
-        if driver not in known:
-            raise ProjectError(
-                f"{board.id}: no driver for its {kind}, got {driver}, expected a file in firmware/ports/{kind}. "
-                f"{did_you_mean(driver, known)}"
-            )
 
 
 def generate(

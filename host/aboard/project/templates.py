@@ -9,7 +9,6 @@ additional folders of the same layout (separated as in PATH); they take preceden
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
@@ -17,14 +16,9 @@ from typing import Literal, Protocol
 import jinja2
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from aboard.base import quoting, resources
+from aboard.base import quoting, resources, toml
 from aboard.errors import ProjectError, did_you_mean
 from aboard.target import runtimes
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 OptionValue = bool | int | str
 
@@ -120,6 +114,7 @@ class Template(_Record):
         build: Build system: `cmake`, `zephyr` (CMake in a Zephyr workspace), or `none` if aboard does not build the
             project.
         next: Next step for the user with a project that aboard does not build.
+        system_name: Key of board files with the name that the template's system has for a board; None if it needs none.
         serves: True if the image serves the RPC, so that aboard can run and verify it.
         bundle: Destinations of bundle files in the project, by file or folder path in the bundle. Both sides may
             contain `MODEL`. Files with an empty destination are left out. Files without a destination stay in
@@ -140,6 +135,7 @@ class Template(_Record):
     image_on_host: str | None = None
     build: Literal["cmake", "zephyr", "none"] = "cmake"
     next: str = ""
+    system_name: Literal["zephyr", "arduino"] | None = None
     serves: bool = True
     bundle: Mapping[str, str] = {}
     drivers: Literal["board", "system"] = "board"
@@ -279,11 +275,10 @@ def load(name: str) -> Template:
         raise ProjectError(f"template {name}: unknown. {did_you_mean(name, names())}")
     path = _folder(name) / FILE_NAME
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = toml.read(path)
         further: dict[str, object] = {}
         for shared in content.get("options_from", ()):
-            text = (resources.project_templates() / shared).read_text(encoding="utf-8")
-            further |= tomllib.loads(text)["options"]
+            further |= toml.read(resources.project_templates() / shared)["options"]
         content["options"] = further | content.get("options", {})
         return Template.model_validate(content)
     except ValidationError as error:

@@ -22,7 +22,7 @@ from aboard.runners.flashed import runner_of
 from aboard.runners.serial import SerialRunner
 from aboard.target import Target
 
-__all__ = ["GROUP", "Runner", "all_runners", "choose", "devices_of", "from_packages"]
+__all__ = ["GROUP", "Runner", "all_runners", "choose", "devices_of", "emulators", "from_packages", "is_real"]
 
 #: Group of entry points.
 GROUP = "aboard.runners"
@@ -73,7 +73,7 @@ def choose(
         ToolError: The runner is unknown, does not support the board, has no model of a device, or is not installed.
     """
     is_meant = device is not None or port is not None
-    if name is None and (is_meant or (_is_real(board) and not _emulated(board, devices))):
+    if name is None and (is_meant or (is_real(board) and not _emulated(board, devices))):
         name = flashers.choose(board).name if flash else SerialRunner.name
     if name is None:
         return _first(board, devices)(board, **options)
@@ -88,9 +88,14 @@ def choose(
     return chosen(board, **options)
 
 
-def _is_real(board: Board) -> bool:
+def is_real(board: Board) -> bool:
     """True for a physical board; False for a machine that exists only in an emulator, or for this machine."""
     return board.flash is not None or bool(board.usb)
+
+
+def emulators(board: Board) -> list[str]:
+    """Returns the names of the runners that emulate a board, installed or not, in the order in which they are tried."""
+    return [] if board.is_host else [runner.name for runner in _emulated(board, ())]
 
 
 def _emulated(board: Board, devices: Sequence[Target]) -> list[type[Runner]]:
@@ -132,7 +137,7 @@ def _named(board: Board, name: str, devices: Sequence[Target]) -> type[Runner]:
     reason = _reason(runner, board, devices)
     if reason is not None:
         able = [other.name for other in _emulated(board, devices)]
-        if _is_real(board):
+        if is_real(board):
             able += [SerialRunner.name, *(flasher.name for flasher in flashers.possible(board))]
         raise ToolError(
             f"runner {name}: cannot be {board.id}, {reason}, expected a board it can be. "

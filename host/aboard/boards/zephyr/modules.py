@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Iterable, Sequence
 
-from aboard.base import resources
+from aboard.base import resources, toml
 from aboard.boards import cpu as cpus
 from aboard.boards.board import Board
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 #: Modules that Zephyr has replaced, and their successors. Either of the two is enough.
 _SUCCESSORS = {"cmsis": "cmsis_6"}
@@ -21,9 +15,7 @@ _SUCCESSORS = {"cmsis": "cmsis_6"}
 
 @functools.cache
 def _table() -> dict[str, dict[str, list[str]]]:
-    text = (resources.project_templates() / "zephyr" / "modules.toml").read_text(encoding="utf-8")
-    table: dict[str, dict[str, list[str]]] = tomllib.loads(text)
-    return table
+    return toml.read(resources.project_templates() / "zephyr" / "modules.toml")
 
 
 def needed(board: Board) -> list[str]:

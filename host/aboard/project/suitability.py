@@ -1,0 +1,104 @@
+"""Which templates suit a board. The board's file and the templates decide; nothing here names a board."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from aboard.base import resources
+from aboard.boards.board import Board
+from aboard.errors import ProjectError, did_you_mean
+from aboard.project import templates
+from aboard.project.templates import Template
+
+
+def fitting(board: Board) -> list[Template]:
+    """Returns the templates whose projects work on a board.
+
+    A template of a system that has its own names of boards (Zephyr, Arduino) is in the list if the board's file has the
+    name.
+    """
+    ported = next(_driver_problems(board), None) is None
+    able = (template for template in _every() if ported or template.drivers == "system")
+    return [template for template in able if _is_for(template, board) and _is_named(template, board)]
+
+
+def check(template: Template, board: Board) -> None:
+    """Checks that a template suits a board.
+
+    Raises:
+        ProjectError: The template is for other boards, or Zephyr does not have the board, or the template needs drivers
+            that the board's file does not name or that do not exist.
+    """
+    if not _is_for(template, board):
+        others = [other.name for other in _every() if _is_for(other, board)]
+        raise ProjectError(
+            f"template {template.name}: is not for the board, got {board.id}, a {_kind(board)}, expected a "
+            f"{template.runs_on}. Use --template {' or '.join(others)}"
+        )
+    if template.build == "zephyr" and board.zephyr is None:
+        raise ProjectError(
+            f"template {template.name}: Zephyr's name of {board.id} is unknown, got a board file without `zephyr`, "
+            "expected one. Say --board zephyr:BOARD with a name that `west boards` lists, or add the key to the file"
+        )
+    problem = next(_driver_problems(board), None) if template.drivers == "board" else None
+    if problem is not None:
+        raise problem
+
+
+def _every() -> list[Template]:
+    return [templates.load(name) for name in templates.names()]
+
+
+def _kind(board: Board) -> str:
+    return "host" if board.is_host else "microcontroller"
+
+
+def _is_for(template: Template, board: Board) -> bool:
+    return template.runs_on in (_kind(board), "any")
+
+
+def _is_named(template: Template, board: Board) -> bool:
+    """True if the system of a template has a name for a board, in a known release."""
+    if template.system_name is None:
+        return True
+    known = template.system_name != "zephyr" or board.zephyr_since != "none"
+    return known and getattr(board, template.system_name) is not None
+
+
+def _driver_problems(board: Board) -> Iterator[ProjectError]:
+    """Yields the reasons why there are no drivers for the serial port and the counter of a board."""
+    lacking = [f"[counter] in the file of its SoC {board.soc}"] if board.counter is None else []
+    if board.rpc is None and not board.is_host:
+        lacking.append("[rpc] in its own file")
+    if lacking:
+        yield ProjectError(
+            f"{board.target}: has no port yet, got a board without {' and '.join(lacking)}, expected "
+            f"{'[counter]' if board.is_host else '[counter] and [rpc]'}. {_without_drivers(board)}; "
+            "docs/how-to/adding_a_board.md says how to add a port"
+        )
+    if board.uart and board.uart.irq is None:
+        yield ProjectError(
+            f"{board.id}: its serial port has no interrupt, got no irq, expected the number of its receive interrupt. "
+            "docs/how-to/adding_a_board.md says how to add it"
+        )
+    parts = {"counter": board.counter, "uart": board.uart, "boot": board.boot}
+    for kind, driver in ((kind, part.driver) for kind, part in parts.items() if part is not None):
+        folder = resources.firmware() / "ports" / kind
+        known = [path.stem for path in folder.glob("*.c") if path.stem != "receive"]
+        if driver not in known:
+            yield ProjectError(
+                f"{board.id}: no driver for its {kind}, got {driver}, expected a file in firmware/ports/{kind}. "
+                f"{did_you_mean(driver, known)}"
+            )
+
+
+def _without_drivers(board: Board) -> str:
+    """Returns what to do without drivers: the templates that need none."""
+    systems = [template for template in _every() if template.drivers == "system"]
+    able = [template for template in systems if _is_for(template, board) and _is_named(template, board)]
+    images = " or ".join(template.name for template in able if template.serves)
+    libraries = " or ".join(template.name for template in able if not template.serves)
+    words = [f"Use --template {images}, which needs no port"] if images else []
+    if libraries:
+        words.append(f"{'for' if images else 'For'} a library that your firmware calls use --template {libraries}")
+    return "; ".join(words) or "Models can be compiled for it"
