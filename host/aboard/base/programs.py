@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import logging
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -16,6 +18,7 @@ from pathlib import Path
 
 from aboard.errors import ToolError
 
+_LOG = logging.getLogger(__name__)
 _VERSION = re.compile(r"\d+\.\d+[\w.+-]*|\d+(?=\s*$)", re.MULTILINE)
 _TIMEOUT_S = 20
 _END_TIMEOUT_S = 5
@@ -157,21 +160,16 @@ def run_tethered(
     command: Sequence[str], folder: Path, environment: Mapping[str, str], timeout_s: float
 ) -> tuple[int, str]:
     """Runs a command as `run` does, and also ends the command if this process is killed."""
+    log_start(command, folder)
     reading, writing = os.pipe()
     try:
-        return run(["/bin/sh", "-c", _TETHER, "aboard", *command], folder, environment, timeout_s, reading)
+        return _run(["/bin/sh", "-c", _TETHER, "aboard", *command], folder, environment, timeout_s, reading)
     finally:
         os.close(reading)
         os.close(writing)
 
 
-def run(
-    command: Sequence[str],
-    folder: Path,
-    environment: Mapping[str, str],
-    timeout_s: float,
-    stdin: int = subprocess.DEVNULL,
-) -> tuple[int, str]:
+def run(command: Sequence[str], folder: Path, environment: Mapping[str, str], timeout_s: float) -> tuple[int, str]:
     """Runs a command. On an interrupt or a timeout, the command and its children are ended.
 
     Args:
@@ -179,7 +177,6 @@ def run(
         folder: Working folder of the command.
         environment: Environment variables of the command.
         timeout_s: Timeout in seconds.
-        stdin: File descriptor of the standard input.
 
     Returns:
         Exit code, and the text of standard output and standard error together.
@@ -188,6 +185,19 @@ def run(
         OSError: The command cannot be started.
         subprocess.TimeoutExpired: The command ran longer than `timeout_s`.
     """
+    log_start(command, folder)
+    return _run(command, folder, environment, timeout_s, subprocess.DEVNULL)
+
+
+def log_start(command: Sequence[str], folder: Path | None = None) -> None:
+    """Logs that a command is started, which `aboard -v` prints."""
+    where = "" if folder is None else f" in {folder}"
+    _LOG.debug("starting%s: %s", where, shlex.join(command))
+
+
+def _run(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], timeout_s: float, stdin: int
+) -> tuple[int, str]:
     running = subprocess.Popen(
         command,
         cwd=folder,

@@ -21,7 +21,7 @@ import click
 from aboard.base import platforms, scratch
 from aboard.base.extensions import TRACEBACK, plugin_error
 from aboard.cli import streams
-from aboard.cli.console import Console
+from aboard.cli.console import Console, details
 from aboard.cli.group import group
 from aboard.cli.os_errors import machine_error
 from aboard.cli.schema import ErrorDetail
@@ -61,7 +61,8 @@ def invoke(arguments: Sequence[str], program: str = "aboard") -> int:
         problem = platforms.problem()
         if problem is not None:
             raise ToolError(problem)
-        result = group.main(args=list(arguments), prog_name=program, standalone_mode=False, obj=console)
+        with details(console):
+            result = group.main(args=list(arguments), prog_name=program, standalone_mode=False, obj=console)
         sys.stdout.flush()
     except SystemExit:
         if sys.stdout is stdout:

@@ -13,7 +13,8 @@ from aboard.base.wrapping import paragraph
 from aboard.boards.registry import Board, load, names
 from aboard.cli import board_fit
 from aboard.cli.console import Console
-from aboard.cli.options import example, json_option, pass_console
+from aboard.cli.options import example, pass_console
+from aboard.cli.output_options import output_options
 from aboard.cli.schema_boards import BoardInfo, BoardsResult, CoreInfo, MemoryInfo
 from aboard.project import suitability
 from aboard.target import Target
@@ -49,7 +50,7 @@ _CAN: Mapping[str, str] = MappingProxyType(
     help="Only boards that MODEL fits, as the only model of the default project. Compiles MODEL for each kind of core.",
 )
 @click.option("--machines", is_flag=True, help="List also machines of host class: this one, single-board computers.")
-@json_option
+@output_options
 @pass_console
 @click.pass_context
 def command(ctx: click.Context, console: Console, wanted: Sequence[str], fits: str | None, machines: bool) -> None:
@@ -70,7 +71,7 @@ def command(ctx: click.Context, console: Console, wanted: Sequence[str], fits: s
 
 @command.command("show", epilog=example("aboard boards show bbc/microbit"))
 @click.argument("board", metavar="B")
-@json_option
+@output_options
 @pass_console
 def show(console: Console, board: str) -> None:
     """Show the board B: cores, memory, and what works on it."""

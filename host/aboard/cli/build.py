@@ -9,7 +9,8 @@ import click
 
 from aboard.base.table import amount, facts
 from aboard.cli.console import Console
-from aboard.cli.options import example, json_option, pass_console, project_argument, toolchain_option
+from aboard.cli.options import example, pass_console, project_argument, toolchain_option
+from aboard.cli.output_options import output_options
 from aboard.cli.schema_project import BuildReport, ImageModule, ImageRegion, ToolchainInfo
 from aboard.project import mlperf, templates
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 @click.command("build", epilog=example("aboard build build/kws", "aboard build build/kws --toolchain zig --json"))
 @project_argument
 @toolchain_option
-@json_option
+@output_options
 @pass_console
 def command(console: Console, project: Path, toolchain: str | None) -> None:
     """Build the image of the project in DIR, with CMake and Ninja."""

@@ -13,7 +13,8 @@ from aboard import runners
 from aboard.api import Session
 from aboard.cli import model as models
 from aboard.cli.console import Console
-from aboard.cli.options import example, force_option, json_option, pass_console, project_argument
+from aboard.cli.options import example, force_option, pass_console, project_argument
+from aboard.cli.output_options import output_options
 from aboard.cli.schema_ci import CiResult
 from aboard.errors import ModelError
 from aboard.project.project import Project
@@ -60,7 +61,7 @@ def command() -> None:
     help="Source that the workflow installs aboard from, as pip takes it: path of a wheel in the repository, or URL.",
 )
 @force_option
-@json_option
+@output_options
 @pass_console
 def init(
     console: Console,

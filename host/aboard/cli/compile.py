@@ -21,7 +21,6 @@ from aboard.cli.options import (
     dimension_option,
     example,
     force_option,
-    json_option,
     model_argument,
     name_option,
     opt_option,
@@ -31,6 +30,7 @@ from aboard.cli.options import (
     place_options,
     tuning_option,
 )
+from aboard.cli.output_options import output_options
 from aboard.cli.partition import placed
 from aboard.cli.schema_compile import (
     ArenaInfo,
@@ -82,7 +82,7 @@ if TYPE_CHECKING:
 @dimension_option
 @passes_option
 @print_ir_options
-@json_option
+@output_options
 @pass_console
 def command(
     console: Console,

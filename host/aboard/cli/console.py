@@ -7,9 +7,13 @@ because names in a model, log lines of a device and output of tools must not dri
 from __future__ import annotations
 
 import contextlib
+import enum
 import io
 import json
+import logging
+import os
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,9 +24,18 @@ from pydantic import BaseModel
 from rich.console import Console as RichConsole
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
+from typing_extensions import override
 
 from aboard.base import printable
 from aboard.cli.schema import ErrorDetail, ErrorResult
+
+
+class Verbosity(enum.IntEnum):
+    """What a command prints on stderr besides errors."""
+
+    QUIET = -1
+    NORMAL = 0
+    VERBOSE = 1
 
 
 @dataclass
@@ -31,9 +44,12 @@ class Console:
 
     Attributes:
         json: True if stdout has to hold one JSON object.
+        verbosity: What stderr gets: errors only; also notes and, on a terminal, progress; or also each step, with its
+            time, and each program that aboard starts.
     """
 
     json: bool = False
+    verbosity: Verbosity = Verbosity.NORMAL
     _emitted: bool = False
 
     def emit(self, result: BaseModel, text: Callable[[], str]) -> None:
@@ -59,12 +75,19 @@ class Console:
         _say(printable.lines(text))
 
     def note(self, text: str) -> None:
-        """Prints a line of information on stderr."""
-        _say(f"aboard: {printable.lines(text)}\n")
+        """Prints a line of information on stderr, except with --quiet."""
+        if self.verbosity >= Verbosity.NORMAL:
+            _say(f"aboard: {printable.lines(text)}\n")
+
+    def detail(self, text: str) -> None:
+        """Prints a line of information on stderr with --verbose."""
+        if self.verbosity >= Verbosity.VERBOSE:
+            self.note(text)
 
     def error(self, message: str) -> None:
-        """Prints the one message of a failed command."""
-        _say(click.style("error: ", fg="red", bold=True) + printable.lines(message) + "\n")
+        """Prints the one message of a failed command. `NO_COLOR` (https://no-color.org) switches its colour off."""
+        head = "error: " if os.environ.get("NO_COLOR") else click.style("error: ", fg="red", bold=True)
+        _say(f"{head}{printable.lines(message)}\n")
 
     def usage(self, error: click.ClickException) -> None:
         """Prints the usage of a command, and the error in its arguments."""
@@ -78,16 +101,21 @@ class Console:
 
     @contextmanager
     def step(self, text: str) -> Iterator[None]:
-        """Shows the current step, on a terminal only."""
-        if not sys.stderr.isatty():
+        """Shows the current step: on a terminal while it lasts; with --verbose its begin, and its time at its end."""
+        if self.verbosity >= Verbosity.VERBOSE:
+            begin = time.monotonic()
+            self.detail(text)
             yield
-            return
-        with RichConsole(stderr=True).status(Text(printable.one_line(text))):
+            self.detail(f"{text}: done in {time.monotonic() - begin:.1f} s")
+        elif self._shows_progress():
+            with RichConsole(stderr=True).status(Text(printable.one_line(text))):
+                yield
+        else:
             yield
 
     @contextmanager
     def progress(self, text: str, total: int) -> Iterator[Callable[[], None]]:
-        """Shows a progress bar, on a terminal only.
+        """Shows a progress bar, on a terminal only and not with --quiet.
 
         Yields:
             A function to call after each of the `total` pieces.
@@ -100,9 +128,37 @@ class Console:
             TimeElapsedColumn(),
         )
         console = RichConsole(stderr=True)
-        with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
+        with Progress(*columns, console=console, transient=True, disable=not self._shows_progress()) as bar:
             task = bar.add_task(printable.one_line(text), total=total)
             yield lambda: bar.advance(task)
+
+    def _shows_progress(self) -> bool:
+        return self.verbosity >= Verbosity.NORMAL and sys.stderr.isatty()
+
+
+class _Details(logging.Handler):
+    """Prints what modules log about their work, such as the programs that they start."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(logging.DEBUG)
+        self._console = console
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        self._console.detail(record.getMessage())
+
+
+@contextmanager
+def details(console: Console) -> Iterator[None]:
+    """Prints what the package logs, while the context lasts, if --verbose is given."""
+    logger, handler, level = logging.getLogger("aboard"), _Details(console), logging.getLogger("aboard").level
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 def _say(text: str) -> None:

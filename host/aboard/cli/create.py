@@ -17,7 +17,6 @@ from aboard.cli.options import (
     Place,
     example,
     force_option,
-    json_option,
     models_argument,
     name_option,
     opt_option,
@@ -27,6 +26,7 @@ from aboard.cli.options import (
     template_option,
     template_options,
 )
+from aboard.cli.output_options import output_options
 from aboard.cli.schema_project import CreateResult, ModelInfo
 from aboard.project import templates
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 @template_options
 @name_option
 @opt_option
-@json_option
+@output_options
 @pass_console
 def command(
     console: Console,

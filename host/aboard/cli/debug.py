@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 
 from aboard.cli.console import Console
-from aboard.cli.options import device_option, example, json_option, pass_console, project_argument
+from aboard.cli.options import device_option, example, pass_console, project_argument
+from aboard.cli.output_options import output_options
 from aboard.cli.schema_flash import DebugResult
 from aboard.project.project import Project
 from aboard.runners import debug
@@ -35,7 +36,7 @@ from aboard.runners import debug
 @click.option("--gdb-port", type=click.IntRange(1, 65535), metavar="PORT", help="TCP port. Default: a free one.")
 @click.option("--ex", "commands", multiple=True, metavar="COMMAND", help="Command for gdb; can be repeated.")
 @click.option("--dry-run", is_flag=True, help="Print the two command lines and start nothing.")
-@json_option
+@output_options
 @pass_console
 def command(
     console: Console,

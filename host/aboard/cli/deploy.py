@@ -27,7 +27,6 @@ from aboard.cli.options import (
     example,
     force_option,
     input_option,
-    json_option,
     means_options,
     model_argument,
     name_option,
@@ -39,6 +38,7 @@ from aboard.cli.options import (
     profile_option,
     tuning_option,
 )
+from aboard.cli.output_options import output_options
 from aboard.cli.schema_project import DeployResult
 from aboard.device import input_files
 from aboard.errors import CapacityError
@@ -99,7 +99,7 @@ class Plan:
 @opt_option
 @tuning_option
 @profile_option
-@json_option
+@output_options
 @pass_console
 def command(
     console: Console,

@@ -7,7 +7,8 @@ import click
 from aboard import boards
 from aboard.base.table import table
 from aboard.cli.console import Console
-from aboard.cli.options import example, json_option, pass_console
+from aboard.cli.options import example, pass_console
+from aboard.cli.output_options import output_options
 from aboard.cli.schema_flash import DeviceInfo, DevicesResult, DriveInfo, PortInfo
 from aboard.device import usb
 from aboard.errors import BoardError
@@ -18,7 +19,7 @@ _FEW = 3
 
 
 @click.command("devices", epilog=example("aboard devices", "aboard devices --json"))
-@json_option
+@output_options
 @pass_console
 def command(console: Console) -> None:
     """List the attached boards: USB ids, serial numbers, ports (and their users), drives of boot loaders."""

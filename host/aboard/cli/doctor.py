@@ -11,7 +11,8 @@ from aboard.base import platforms
 from aboard.base.table import table
 from aboard.base.wrapping import paragraph
 from aboard.cli.console import Console
-from aboard.cli.options import example, json_option, pass_console
+from aboard.cli.options import example, pass_console
+from aboard.cli.output_options import output_options
 from aboard.cli.schema_doctor import DoctorResult, ToolInfo
 from aboard.device import doctor
 
@@ -21,7 +22,7 @@ _NEED = {"needed": "yes", "one": "one of these", "optional": "no"}
 
 
 @click.command("doctor", epilog=example("aboard doctor", "aboard doctor --json"))
-@json_option
+@output_options
 @pass_console
 def command(console: Console) -> int:
     """List the compilers, emulators and probes on this machine, and how to install missing ones.

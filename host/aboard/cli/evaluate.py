@@ -17,7 +17,6 @@ from aboard.cli.options import (
     Place,
     example,
     force_option,
-    json_option,
     means_options,
     model_argument,
     opt_option,
@@ -25,6 +24,7 @@ from aboard.cli.options import (
     pass_console,
     place_options,
 )
+from aboard.cli.output_options import output_options
 from aboard.cli.schema_check import EvaluateResult
 from aboard.cli.verdict import time_info, time_text
 from aboard.device.timing import EstimatedTime
@@ -48,7 +48,7 @@ from aboard.device.timing import EstimatedTime
 @force_option
 @means_options
 @opt_option
-@json_option
+@output_options
 @pass_console
 def command(
     console: Console,

@@ -11,7 +11,8 @@ import click
 
 from aboard.base.table import facts
 from aboard.cli.console import Console
-from aboard.cli.options import device_option, example, json_option, pass_console, port_option
+from aboard.cli.options import device_option, example, pass_console, port_option
+from aboard.cli.output_options import output_options
 from aboard.cli.schema_flash import FlashResult
 from aboard.device import flash, usb
 from aboard.device.flash import Flashed
@@ -39,7 +40,7 @@ from aboard.project.project import Project
 @port_option
 @click.option("--no-check", is_flag=True, help="Do not ask the board over RPC which build it runs.")
 @click.option("--dry-run", is_flag=True, help="Print the command line and run nothing.")
-@json_option
+@output_options
 @pass_console
 def command(
     console: Console,

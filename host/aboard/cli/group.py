@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import click
 from typing_extensions import override
 
+from aboard.cli.output_options import verbosity_options
 from aboard.errors import did_you_mean
 
 #: Commands in the order of `aboard --help`: name, module and short help.
@@ -81,5 +82,6 @@ def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) 
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
 )
+@verbosity_options
 def group() -> None:
     """Bring machine-learning models aboard microcontrollers."""

@@ -15,7 +15,8 @@ from aboard.base.wrapping import paragraph
 from aboard.boards import cpu as cpus
 from aboard.boards import files as board_files
 from aboard.cli.console import Console
-from aboard.cli.options import example, json_option, pass_console
+from aboard.cli.options import example, pass_console
+from aboard.cli.output_options import output_options
 from aboard.cli.schema_boards import (
     DetectResult,
     GpuInfo,
@@ -79,7 +80,7 @@ class _Filter:
 @click.option("--vendor", metavar="VENDOR", help="Only boards of this vendor.")
 @_size_option("--min-ram", "Only cores with at least this much RAM")
 @_size_option("--min-flash", "Only cores with at least this much flash")
-@json_option
+@output_options
 @pass_console
 @click.pass_context
 def command(
@@ -101,7 +102,7 @@ def command(
     "show", epilog=example("aboard hardware show st/nucleo_f767zi", 'aboard hardware show "nucleo-l4 -opt=size"')
 )
 @click.argument("hardware", metavar="X")
-@json_option
+@output_options
 @pass_console
 def show(console: Console, hardware: str) -> None:
     """Show the attributes that the hardware string X implies, and the file that defines each."""
@@ -110,7 +111,7 @@ def show(console: Console, hardware: str) -> None:
 
 
 @command.command("detect", epilog=example("aboard hardware detect --json"))
-@json_option
+@output_options
 @pass_console
 def detect(console: Console) -> None:
     """Name the attached boards that have a serial port, by their USB ids."""

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from aboard.cli.console import Console
-from aboard.cli.options import example, force_option, json_option, output_dir_option, pass_console
+from aboard.cli.options import example, force_option, output_dir_option, pass_console
+from aboard.cli.output_options import output_options
 from aboard.cli.schema_targets import NewTargetResult
 from aboard.target import new_target
 
@@ -16,7 +17,7 @@ from aboard.target import new_target
 @click.argument("name", metavar="NAME")
 @output_dir_option("NAME, with underscores")
 @force_option
-@json_option
+@output_options
 @pass_console
 def command(console: Console, name: str, output_dir: Path | None, force: bool) -> None:
     """Write a package with the new kind of target NAME, and tests that pass.

@@ -10,7 +10,8 @@ import click
 
 from aboard.base.table import table
 from aboard.cli.console import Console
-from aboard.cli.options import example, json_option, pass_console
+from aboard.cli.options import example, pass_console
+from aboard.cli.output_options import output_options
 from aboard.cli.schema_ops import KernelsInfo, MissingOperator, OperatorInfo, OpsResult
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _TITLE = 15
 @click.option(
     "--missing", is_flag=True, help="List only the operators of TensorFlow Lite Micro that are not supported."
 )
-@json_option
+@output_options
 @pass_console
 def command(console: Console, names: Sequence[str], core: str | None, missing: bool) -> None:
     """List the operators that models may have.

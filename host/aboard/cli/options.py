@@ -29,21 +29,6 @@ def example(*lines: str) -> str:
     return "\b\n" + "\n".join([head, *(f"  {line}" for line in lines)])
 
 
-def _set_json(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
-    del parameter
-    if value:
-        ctx.ensure_object(Console).json = True
-
-
-json_option = click.option(
-    "--json",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_set_json,
-    help="Print one JSON object on stdout (docs/reference/json.md).",
-)
-
 model_argument = click.argument("model", metavar="MODEL")
 models_argument = click.argument("models", metavar="MODEL...", nargs=-1, required=True)
 project_argument = click.argument("project", metavar="DIR", type=click.Path(path_type=Path))

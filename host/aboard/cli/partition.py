@@ -10,7 +10,8 @@ import click
 from aboard import outputs
 from aboard.cli import model as models
 from aboard.cli.console import Console
-from aboard.cli.options import Place, example, force_option, json_option, model_argument, pass_console, place_options
+from aboard.cli.options import Place, example, force_option, model_argument, pass_console, place_options
+from aboard.cli.output_options import output_options
 from aboard.cli.schema_targets import PartitionResult, PlacedNode, PriceInfo, RefusalInfo, TotalInfo, TotalsInfo
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     "--svg", metavar="FILE", type=click.Path(path_type=Path), help="Write a picture of the graph to this file."
 )
 @force_option
-@json_option
+@output_options
 @pass_console
 def command(console: Console, model: str, place: Place, svg: Path | None, force: bool) -> None:
     """Show which device of a composite target computes which node of MODEL.

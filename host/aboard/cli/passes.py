@@ -9,7 +9,8 @@ import click
 from aboard.base.table import facts, table
 from aboard.cli import model as models
 from aboard.cli.console import Console
-from aboard.cli.options import Place, example, json_option, pass_console, passes_option, place_options
+from aboard.cli.options import Place, example, pass_console, passes_option, place_options
+from aboard.cli.output_options import output_options
 from aboard.cli.schema_passes import PassesResult, PassInfo, PassOption
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 )
 @place_options
 @passes_option
-@json_option
+@output_options
 @pass_console
 def command(console: Console, place: Place, passes: str | None) -> None:
     """List the passes that rewrite a model for a target, in their order.

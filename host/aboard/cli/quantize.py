@@ -18,10 +18,10 @@ from aboard.cli.options import (
     dimension_option,
     example,
     force_option,
-    json_option,
     model_argument,
     pass_console,
 )
+from aboard.cli.output_options import output_options
 from aboard.cli.schema_quantize import QuantizedLayer, QuantizeResult
 from aboard.cli.verdict import duration
 from aboard.errors import ModelError
@@ -88,7 +88,7 @@ if TYPE_CHECKING:
 )
 @dimension_option
 @force_option
-@json_option
+@output_options
 @pass_console
 def command(
     console: Console,

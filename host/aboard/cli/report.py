@@ -23,7 +23,6 @@ from aboard.cli.options import (
     example,
     force_option,
     input_option,
-    json_option,
     means_options,
     model_argument,
     name_option,
@@ -32,6 +31,7 @@ from aboard.cli.options import (
     place_options,
     tuning_option,
 )
+from aboard.cli.output_options import output_options
 from aboard.cli.schema_report import ReportResult
 from aboard.cli.schema_verdict import Verdict
 
@@ -88,7 +88,7 @@ class _Image:
 @name_option
 @opt_option
 @tuning_option
-@json_option
+@output_options
 @pass_console
 def command(
     console: Console,

@@ -18,7 +18,6 @@ from aboard.cli.options import (
     example,
     force_option,
     input_option,
-    json_option,
     output_option,
     pass_console,
     port_option,
@@ -28,6 +27,7 @@ from aboard.cli.options import (
     save_state_option,
     state_option,
 )
+from aboard.cli.output_options import output_options
 from aboard.cli.schema_project import ProfileRow, RunResult
 from aboard.cli.verdict import time_info, time_text
 from aboard.device import input_files, tensor_io
@@ -96,7 +96,7 @@ class Outcome:
 @port_option
 @click.option("--model", metavar="NAME", help="Name of the model, if the project has several.")
 @profile_option
-@json_option
+@output_options
 @pass_console
 def command(
     console: Console,

@@ -12,7 +12,8 @@ from aboard.base.wrapping import paragraph
 from aboard.boards import cpu
 from aboard.cli import model as models
 from aboard.cli.console import Console
-from aboard.cli.options import Place, example, json_option, model_argument, pass_console, place_options
+from aboard.cli.options import Place, example, model_argument, pass_console, place_options
+from aboard.cli.output_options import output_options
 from aboard.cli.schema_targets import (
     AttributeInfo,
     ImplementationInfo,
@@ -38,7 +39,7 @@ _INDENT = " " * 6
     invoke_without_command=True,
     epilog=example("aboard targets", 'aboard targets show "c -mcpu=cortex-m4"', "aboard targets show arm/mps2_an386"),
 )
-@json_option
+@output_options
 @pass_console
 @click.pass_context
 def command(ctx: click.Context, console: Console) -> None:
@@ -65,7 +66,7 @@ def _targets(names: Sequence[str]) -> TargetsResult:
     "show", epilog=example('aboard targets show "c -mcpu=cortex-m55 -input=kept"', "aboard targets show c")
 )
 @click.argument("target", metavar="T")
-@json_option
+@output_options
 @pass_console
 def show(console: Console, target: str) -> None:
     """Show the target T in its canonical form, or the attributes of the kind T."""
@@ -140,7 +141,7 @@ def _list(result: TargetsResult) -> str:
 )
 @model_argument
 @place_options
-@json_option
+@output_options
 @pass_console
 def why(console: Console, model: str, place: Place) -> None:
     """Explain for each node of MODEL which kernel computes it, which others could, and why."""

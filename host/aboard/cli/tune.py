@@ -15,7 +15,6 @@ from aboard.cli.options import (
     Means,
     Place,
     example,
-    json_option,
     model_argument,
     name_option,
     opt_option,
@@ -26,6 +25,7 @@ from aboard.cli.options import (
     template_options,
     toolchain_option,
 )
+from aboard.cli.output_options import output_options
 from aboard.cli.schema_tune import BestInfo, RecordKey, TrialInfo, TuneResult
 from aboard.errors import TargetError
 from aboard.target import Target
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 @toolchain_option
 @name_option
 @opt_option
-@json_option
+@output_options
 @pass_console
 def command(
     console: Console,

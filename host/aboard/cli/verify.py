@@ -21,7 +21,6 @@ from aboard.cli.options import (
     Place,
     example,
     force_option,
-    json_option,
     means_options,
     model_argument,
     opt_option,
@@ -30,6 +29,7 @@ from aboard.cli.options import (
     passes_option,
     place_options,
 )
+from aboard.cli.output_options import output_options
 from aboard.cli.schema_check import DifferenceInfo, RegionFault, VerifyResult
 from aboard.cli.schema_passes import BisectInfo, BisectStep
 from aboard.device.input_files import Named
@@ -68,7 +68,7 @@ _IMPORT = "import"
 @force_option
 @means_options
 @opt_option
-@json_option
+@output_options
 @pass_console
 def command(
     console: Console,

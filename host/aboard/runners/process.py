@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
+from aboard.base import programs
 from aboard.errors import ToolError
 
 _SUPERVISOR = """
@@ -91,6 +92,7 @@ class Supervised:
         Raises:
             ToolError: The program cannot be started.
         """
+        programs.log_start(command, cwd)
         self.name = name
         self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in stop()
         self._pending = b""

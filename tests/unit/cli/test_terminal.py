@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import click
@@ -20,6 +16,7 @@ from aboard.errors import FlashError, ModelError
 from aboard.rpc.line import Line
 from aboard.rpc.messages import Header, Type
 from aboard.transports.loopback import LoopbackTransport
+from support import pseudo_terminal
 from support.foreign import model_with
 
 HOSTILE = "a\x1b]0;title\x07b\x9b31mc\u202ed\re"
@@ -28,37 +25,13 @@ SHOWN = r"a\x1b]0;title\x07b\x9b31mc\u202ed\re"
 OWN = re.compile(rb"\x1b\[\??[0-9;]*[A-Zhlm]")
 
 
-def on_terminal(*words: str) -> bytes:
-    """Returns what a command line writes to a terminal."""
-    leader, follower = pty.openpty()
-    code = f"import sys; from aboard import cli; sys.argv[1:] = {list(words)!r}; cli.main()"
-    running = subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
-        env={**os.environ, "TERM": "xterm"},
-    )
-    os.close(follower)
-    said = b""
-    while True:
-        try:
-            piece = os.read(leader, 65536)
-        except OSError:  # Linux says so that the last writer has gone
-            piece = b""
-        if not piece:
-            break
-        said += piece
-    os.close(leader)
-    running.wait()
-    return said
-
-
 @pytest.mark.parametrize("options", [(), ("--explain",), ("--json",)], ids=" ".join)
 def test_names_of_a_model_are_shown_and_not_executed(tmp_path: Path, options: tuple[str, ...]) -> None:
     model = tmp_path / "model.tflite"
     model.write_bytes(model_with([HOSTILE, f"[bold]{HOSTILE}", "[/nothing]:smile:", "[link=x]y"]))
-    said = on_terminal("compile", str(model), "-t", "c -mcpu=cortex-m4", "-o", str(tmp_path / "bundle"), *options)
+    said = pseudo_terminal.output(
+        "compile", str(model), "-t", "c -mcpu=cortex-m4", "-o", str(tmp_path / "bundle"), *options
+    )
     left = OWN.sub(b"", said).decode()
     assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202e]", left)
     assert "[/nothing]:smile:" in left
@@ -69,7 +42,7 @@ def test_a_message_quotes_a_file_without_its_control_characters(tmp_path: Path) 
     model = tmp_path / f"{HOSTILE}.tflite"
     model.write_bytes(b"TFL3")
     said = OWN.sub(
-        b"", on_terminal("compile", str(model), "-t", "c -mcpu=cortex-m4", "-o", str(tmp_path / "b"))
+        b"", pseudo_terminal.output("compile", str(model), "-t", "c -mcpu=cortex-m4", "-o", str(tmp_path / "b"))
     ).decode()
     assert f"error: {SHOWN}.tflite: not a TFLite file" in said
     assert "\x1b" not in said
