@@ -24,6 +24,8 @@ _TIMEOUT_S = 20
 _END_TIMEOUT_S = 5
 
 
+#: Environment variable with the name of a toolchain, or the path of a compiler.
+TOOLCHAIN = "ABOARD_TOOLCHAIN"
 #: Environment variable with the folder or the program of Renode.
 RENODE_PATH = "RENODE_PATH"
 #: Oldest supported release of Renode. Release 1.15 computes SSUB8 wrongly; kernels for the DSP extension use SSUB8.

@@ -11,7 +11,7 @@ from aboard import flashers, runners
 from aboard.base.table import Names, amount, facts, short_amount, table
 from aboard.base.wrapping import paragraph
 from aboard.boards.registry import Board, load, names
-from aboard.cli import board_fit
+from aboard.cli import board_fit, completion
 from aboard.cli.console import Console
 from aboard.cli.options import example, pass_console
 from aboard.cli.output_options import output_options
@@ -70,7 +70,7 @@ def command(ctx: click.Context, console: Console, wanted: Sequence[str], fits: s
 
 
 @command.command("show", epilog=example("aboard boards show bbc/microbit"))
-@click.argument("board", metavar="B")
+@click.argument("board", metavar="B", shell_complete=completion.board)
 @output_options
 @pass_console
 def show(console: Console, board: str) -> None:

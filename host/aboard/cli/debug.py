@@ -28,6 +28,7 @@ from aboard.runners import debug
 @project_argument
 @click.option(
     "--runner",
+    "tool",
     metavar="NAME",
     help="Program with the gdb server: qemu, or the tool of a probe (openocd, pyocd, jlink, stlink, west).",
 )
@@ -41,7 +42,7 @@ from aboard.runners import debug
 def command(
     console: Console,
     project: Path,
-    runner: str | None,
+    tool: str | None,
     device: str | None,
     gdb: str | None,
     gdb_port: int | None,
@@ -55,7 +56,7 @@ def command(
     it.
     """
     opened = Project.open(project)
-    with debug.prepared(opened, runner, device=device, gdb=gdb, port=gdb_port, commands=commands) as plan:
+    with debug.prepared(opened, tool, device=device, gdb=gdb, port=gdb_port, commands=commands) as plan:
         # With --json, stdout is for the result, so gdb writes to stderr.
         lines: list[str] = []
         announce = functools.partial(_announce, console, opened, lines)

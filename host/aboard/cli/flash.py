@@ -32,6 +32,7 @@ from aboard.project.project import Project
 @click.argument("project", metavar="[DIR]", type=click.Path(path_type=Path), default=".")
 @click.option(
     "--runner",
+    "tool",
     metavar="NAME",
     help="Tool that flashes the board: openocd, pyocd, jlink, stlink, nrfjprog, esptool, uf2, west, or the tool of a "
     "package. Default: the first installed tool that can flash the board (docs/how-to/flashing.md).",
@@ -45,7 +46,7 @@ from aboard.project.project import Project
 def command(
     console: Console,
     project: Path,
-    runner: str | None,
+    tool: str | None,
     device: str | None,
     port: str | None,
     no_check: bool,
@@ -56,7 +57,7 @@ def command(
     DIR is the current folder by default. After flashing, aboard asks the board over RPC which build it runs.
     """
     opened = Project.open(project)
-    flasher = flash.choose(opened, runner, installed=not dry_run)
+    flasher = flash.choose(opened, tool, installed=not dry_run)
     place = usb.find(opened.board, device)
     if dry_run:
         planned = Flashed(flasher.name, flash.plan(opened, flasher, place), place, False, None, 0.0, None)

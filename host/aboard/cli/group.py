@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import click
 from typing_extensions import override
 
+from aboard.cli import settings
 from aboard.cli.output_options import verbosity_options
 from aboard.errors import did_you_mean
 
@@ -57,7 +58,10 @@ class _LazyGroup(click.Group):
         name = args[0] if args else ""
         if name and not name.startswith("-") and name not in COMMANDS:
             ctx.fail(f"No such command {name!r}. {did_you_mean(name, COMMANDS)}")
-        return super().resolve_command(ctx, args)
+        found, command, rest = super().resolve_command(ctx, args)
+        if found is not None and command is not None and not ctx.resilient_parsing:
+            settings.apply(ctx, found, command)
+        return found, command, rest
 
     @override
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from aboard.cli import completion, settings
 from aboard.cli.console import Console
 from aboard.errors import TargetError
 
@@ -20,7 +21,18 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 OPT_LEVELS = ("size", "balanced", "speed")
 
-pass_console = click.make_pass_decorator(Console)
+
+def pass_console(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Passes the console to a command. With --verbose, it first prints which options come from `aboard.toml`."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        ctx = click.get_current_context()
+        console = ctx.ensure_object(Console)
+        settings.announce(ctx, console)
+        return function(console, *args, **kwargs)
+
+    return called
 
 
 def example(*lines: str) -> str:
@@ -49,7 +61,10 @@ passes_option = click.option(
     help="Passes that rewrite the model, in order. `aboard passes` prints the passes of a target.",
 )
 template_option = click.option(
-    "--template", metavar="NAME", help="Project template. Default: the template for the board."
+    "--template",
+    metavar="NAME",
+    shell_complete=completion.template,
+    help="Project template. Default: the template for the board.",
 )
 runner_option = click.option(
     "--runner",
@@ -128,11 +143,14 @@ class Place:
 
     @classmethod
     def chosen(cls, target: str | None, board: str | None) -> Place:
-        """Returns the target string, or the board id or alias.
+        """Returns the target string, or the board id or alias. The command line takes precedence over `aboard.toml`.
 
         Raises:
             click.UsageError: Neither or both are given.
         """
+        ctx = click.get_current_context(silent=True)
+        if ctx is not None:
+            target, board = settings.prefer_command_line(ctx, ("target", target), ("board", board))
         if target is not None and board is not None:
             raise click.UsageError("--target and --board exclude each other: give one. A target may be a board.")
         if target is None and board is None:
@@ -180,7 +198,8 @@ def place_options(function: Callable[..., Any]) -> Callable[..., Any]:
     def placed(*args: Any, target: str | None, board: str | None, **kwargs: Any) -> Any:
         return function(*args, place=Place.chosen(target, board), **kwargs)
 
-    placed = click.option("--board", "-b", metavar="B", help="Board (`aboard boards`), or zephyr:BOARD.")(placed)
+    about = "Board (`aboard boards`), or zephyr:BOARD."
+    placed = click.option("--board", "-b", metavar="B", shell_complete=completion.board, help=about)(placed)
     return click.option("--target", "-t", metavar="T", help="Core or board, with attributes (`aboard targets`).")(
         placed
     )
@@ -188,7 +207,8 @@ def place_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _pairs(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for word in value:
+    stated = ctx.lookup_default(str(parameter.name))
+    for word in (*(stated or ()), *value):
         name, equals, text = word.partition("=")
         if not equals or not name:
             raise click.BadParameter(f"got {word!r}, expected KEY=VALUE, as in -O trace=on", ctx, parameter)

@@ -20,7 +20,7 @@ from aboard.target import Cpu
 
 #: Environment variable with the name of a toolchain or the path of a compiler. It is ignored for cores that the
 #: compiler does not support.
-ENVIRONMENT = "ABOARD_TOOLCHAIN"
+ENVIRONMENT = programs.TOOLCHAIN
 
 Family = Literal["gcc", "clang", "zig"]
 

@@ -89,7 +89,10 @@ def test_quiet_and_verbose_exclude_each_other(words: list[str], capsys: pytest.C
 
 
 @pytest.mark.parametrize(("value", "coloured"), [(None, True), ("", True), ("1", False)])
-def test_no_color_takes_the_colour_of_errors(value: str | None, coloured: bool) -> None:
+def test_no_color_takes_the_colour_of_errors(
+    value: str | None, coloured: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
     environment = {} if value is None else {"NO_COLOR": value}
     said = pseudo_terminal.output("boards", "show", "none", **environment).decode()
     assert said.startswith(RED if coloured else "error: board none: unknown.")
