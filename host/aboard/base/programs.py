@@ -11,6 +11,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import sysconfig
 import time
 from collections.abc import Mapping, Sequence
@@ -222,7 +223,10 @@ def _run(
 
 
 def _end_group(leader: subprocess.Popen[str]) -> None:
-    """Ends a process and its children, and waits until all of them have ended."""
+    """Ends a process and its children, and waits until all of them have ended. On Windows, ends the process alone."""
+    if sys.platform == "win32":
+        leader.kill()
+        return
     with contextlib.suppress(ProcessLookupError):
         # Compilers remove their temporary files on SIGTERM, but cannot do so on SIGKILL.
         for demand in (signal.SIGTERM, signal.SIGKILL):

@@ -1,6 +1,6 @@
 """Temporary folders. Each belongs to a process; the next process removes the folders of killed processes.
 
-A folder holds a lock file that its process keeps locked (`flock`). The system frees the lock when the process ends,
+A folder holds a lock file that its process keeps locked (`file_lock`). The system frees the lock when the process ends,
 however it ends. A folder with a free lock can be removed.
 
 A temporary folder may also be made beside its destination, so that a rename moves the new contents there. In that case
@@ -14,16 +14,13 @@ import contextlib
 import functools
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from types import TracebackType
 
+from aboard.base import file_lock
 from aboard.errors import ToolError
-
-try:
-    import fcntl
-except ImportError:  # Windows, where `aboard.base.platforms` says that aboard does not run
-    fcntl = None  # type: ignore[assignment]
 
 PREFIX = "aboard-tmp-"
 #: In a folder beside a destination: the old contents, and a file with the path of the destination.
@@ -32,6 +29,7 @@ _BESIDE_PREFIX = f".{PREFIX}"
 _LOCK = ".lock"
 _NOTE = ".beside"
 _ATTEMPTS = 100
+_NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
 
 
 class Scratch:
@@ -77,6 +75,7 @@ class Scratch:
             _empty(self.path)
             os.close(self._lock)
             self._lock = -1
+            _empty(self.path)  # Windows removes no file that is open
         if self._note is not None:
             self._note.close()
 
@@ -95,8 +94,6 @@ def sweep(parent: Path | None = None) -> None:
     Args:
         parent: Folder to look in; by default the system's folder for temporary files.
     """
-    if fcntl is None:
-        return
     with contextlib.suppress(OSError), os.scandir(parent or tempfile.gettempdir()) as entries:
         for entry in entries:
             if entry.name.startswith((PREFIX, _BESIDE_PREFIX)):
@@ -124,14 +121,9 @@ def _made(parent: Path, prefix: str) -> tuple[Path, int]:
 
 def _locked(lock: int, path: Path) -> bool | None:
     """Locks an open file; False if another process holds or removed it, None if the system cannot lock files."""
-    if fcntl is None:
-        return None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return None
+    taken = file_lock.take(lock)
+    if not taken:
+        return taken
     try:
         return os.path.samestat(os.fstat(lock), path.lstat())
     except FileNotFoundError:
@@ -150,10 +142,10 @@ def _noted(parent: Path) -> Scratch | None:
 def _sweep_one(folder: Path) -> None:
     """Removes a folder, unless it belongs to a running process or to another user."""
     found = folder.lstat()
-    if found.st_uid != os.geteuid() or not folder.is_dir() or folder.is_symlink():
+    if _is_of_another(found) or not folder.is_dir() or folder.is_symlink():
         return
     try:
-        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
+        lock = os.open(folder / _LOCK, os.O_RDWR | _NO_FOLLOW)
     except FileNotFoundError:
         folder.rmdir()  # not locked yet: its process makes another. rmdir keeps a folder that is not empty
         return
@@ -164,6 +156,11 @@ def _sweep_one(folder: Path) -> None:
             _empty(folder)
     finally:
         os.close(lock)
+
+
+def _is_of_another(found: os.stat_result) -> bool:
+    """True for a folder of another user. On Windows each user has a folder for temporary files."""
+    return sys.platform != "win32" and found.st_uid != os.geteuid()
 
 
 def _empty(folder: Path) -> None:

@@ -18,14 +18,14 @@ from typing import NoReturn
 
 import click
 
-from aboard.base import platforms, scratch
+from aboard.base import scratch
 from aboard.base.extensions import TRACEBACK, plugin_error
 from aboard.cli import streams
 from aboard.cli.console import Console, details
 from aboard.cli.group import group
 from aboard.cli.os_errors import machine_error
 from aboard.cli.schema import ErrorDetail
-from aboard.errors import AboardError, CapacityError, ExtraError, ToolError
+from aboard.errors import AboardError, CapacityError, ExtraError
 
 __all__ = ["EXIT_BUG", "EXIT_USAGE", "EXIT_USER", "invoke", "main"]
 
@@ -58,9 +58,6 @@ def invoke(arguments: Sequence[str], program: str = "aboard") -> int:
     stdout = sys.stdout
     again = shlex.join([program, *arguments])
     try:
-        problem = platforms.problem()
-        if problem is not None:
-            raise ToolError(problem)
         with details(console):
             result = group.main(args=list(arguments), prog_name=program, standalone_mode=False, obj=console)
         sys.stdout.flush()

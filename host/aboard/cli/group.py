@@ -8,9 +8,10 @@ from collections.abc import Mapping
 import click
 from typing_extensions import override
 
+from aboard.base import platforms
 from aboard.cli import settings
 from aboard.cli.output_options import verbosity_options
-from aboard.errors import did_you_mean
+from aboard.errors import ToolError, did_you_mean
 
 #: Commands in the order of `aboard --help`: name, module and short help.
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -39,6 +40,9 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "doctor": ("aboard.cli.doctor", "List the installed tools, and how to install the others."),
 }
 
+#: Commands that need the device path only, which also runs on Windows.
+_EVERYWHERE = frozenset({"boards", "debug", "devices", "doctor", "flash", "hardware", "run"})
+
 
 class _LazyGroup(click.Group):
     @override
@@ -58,6 +62,9 @@ class _LazyGroup(click.Group):
         name = args[0] if args else ""
         if name and not name.startswith("-") and name not in COMMANDS:
             ctx.fail(f"No such command {name!r}. {did_you_mean(name, COMMANDS)}")
+        problem = None if name in _EVERYWHERE or name not in COMMANDS else platforms.problem()
+        if problem is not None:
+            raise ToolError(problem)
         found, command, rest = super().resolve_command(ctx, args)
         if found is not None and command is not None and not ctx.resilient_parsing:
             settings.apply(ctx, found, command)

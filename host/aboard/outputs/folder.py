@@ -179,7 +179,7 @@ def _refuse_places(folder: Path, place: Path) -> None:
             raise ProjectError(
                 f"{shown(folder)}: the current folder and those above it cannot be replaced. Name a folder in it"
             )
-    if place.is_mount():
+    if os.path.ismount(place):
         raise ProjectError(f"{shown(folder)}: a mount point cannot be replaced. Name a folder in it")
 
 

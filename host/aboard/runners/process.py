@@ -13,13 +13,14 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from aboard.base import programs
+from aboard.base import platforms, programs
 from aboard.errors import ToolError
 
 _SUPERVISOR = """
@@ -80,6 +81,8 @@ class Supervised:
         pid: Process id of the program.
     """
 
+    pid: int
+
     def __init__(self, name: str, command: Sequence[str], cwd: Path | None = None, farewell: str | None = None) -> None:
         """Starts the program.
 
@@ -92,6 +95,8 @@ class Supervised:
         Raises:
             ToolError: The program cannot be started.
         """
+        if sys.platform == "win32":
+            raise platforms.refusal("emulators and images of this machine")
         programs.log_start(command, cwd)
         self.name = name
         self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in stop()

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import select
 import subprocess
+import sys
 import time
 
 from typing_extensions import override
 
+from aboard.base import platforms
 from aboard.errors import TransportError
 from aboard.transports.base import WRITE_TIMEOUT_S, Transport
 
@@ -21,7 +23,13 @@ class PipeTransport(Transport):
     is_lossless = True
 
     def __init__(self, read_fd: int, write_fd: int, name: str) -> None:
-        """Takes ownership of the descriptors and makes them non-blocking."""
+        """Takes ownership of the descriptors and makes them non-blocking.
+
+        Raises:
+            ToolError: This system has no pipes that can be waited for.
+        """
+        if sys.platform == "win32":
+            raise platforms.refusal("pipes to processes")
         self.name = name
         self._read_fd = read_fd
         self._write_fd = write_fd

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import tty
+import sys
 
+from aboard.base import platforms
 from aboard.transports.serial import SerialTransport
 
 
@@ -17,6 +18,15 @@ class Pty:
     """
 
     def __init__(self) -> None:
+        """Makes the pair.
+
+        Raises:
+            ToolError: This system has no pseudo-terminals.
+        """
+        if sys.platform == "win32":
+            raise platforms.refusal("pseudo-terminals")
+        import tty
+
         self.controller, self._terminal = os.openpty()
         tty.setraw(self.controller)
         tty.setraw(self._terminal)

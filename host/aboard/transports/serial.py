@@ -22,6 +22,7 @@ from aboard.transports.base import WRITE_TIMEOUT_S, Transport
 _SLICE_S = 0.05
 _BITS_PER_BYTE = 10
 _RETRY_S = 0.05
+_POLL_S = 0.001
 #: Two UARTs tolerate a rate difference of about 5 %. The other side uses a part of that for its own error.
 _RATE_TOLERANCE = 0.025
 # <asm-generic/termbits.h>: four words of flags, the line discipline, 19 control characters, two rates.
@@ -79,7 +80,7 @@ class SerialTransport(Transport):
             port.open()
         except (serial.SerialException, OSError, ValueError) as error:
             raise _open_error(path, self._baud, error) from error
-        actual = line_rate(port.fileno())
+        actual = line_rate(port)
         if actual is not None and abs(actual - self._baud) > _RATE_TOLERANCE * self._baud:
             port.close()
             raise TransportError(
@@ -112,8 +113,7 @@ class SerialTransport(Transport):
     def read(self, timeout_s: float) -> bytes:
         port = self._opened()
         try:
-            # Wait with select: setting pyserial's timeout would configure the whole port again.
-            if not select.select([port.fileno()], [], [], max(0.0, timeout_s))[0]:
+            if not _wait(port, max(0.0, timeout_s)):
                 return b""
             # A port that is gone counts as readable, and the read fails.
             return bytes(port.read(port.in_waiting or 1))
@@ -180,7 +180,21 @@ class UsbPort:
         }
 
 
-def line_rate(fd: int) -> int | None:
+def _wait(port: serial.Serial, timeout_s: float) -> bool:
+    """Waits for bytes; False if none came in time. A port that is gone counts as readable."""
+    if sys.platform != "win32":
+        # Setting pyserial's timeout would configure the whole port again.
+        return bool(select.select([port.fileno()], [], [], timeout_s)[0])
+    # Windows selects sockets only.
+    deadline = time.monotonic() + timeout_s
+    while not port.in_waiting:
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(_POLL_S)
+    return True
+
+
+def line_rate(port: serial.Serial) -> int | None:
     """Returns the actual rate of a port, which its driver may have rounded; None if it is unknown."""
     if sys.platform != "linux":
         return None
@@ -188,7 +202,7 @@ def line_rate(fd: int) -> int | None:
 
     settings = bytearray(_TERMIOS2.size)
     try:
-        fcntl.ioctl(fd, _TCGETS2, settings)
+        fcntl.ioctl(port.fileno(), _TCGETS2, settings)
     except OSError:
         return None
     return int(_TERMIOS2.unpack(settings)[-1])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import time
 from collections.abc import Callable
 
+from aboard.base import platforms
 from aboard.errors import TransportError
 from aboard.transports.pipe import PipeTransport
 
@@ -44,7 +46,10 @@ class SocketTransport(PipeTransport):
 
         Raises:
             TransportError: Nobody listens there.
+            ToolError: This system has no local sockets.
         """
+        if sys.platform == "win32":
+            raise platforms.refusal("local sockets")
 
         def connect() -> socket.socket:
             connection = socket.socket(socket.AF_UNIX)

@@ -152,11 +152,12 @@ sys.argv = ["aboard", *sys.argv[1:]]
 main()
 """
 WINDOWS = (
-    "Windows: aboard does not run on this system, expected Linux or macOS. Use it in WSL2 (docs/how-to/installation.md)"
+    "Windows: this part of aboard does not run on this system, expected Linux or macOS. Use it in WSL2 "
+    "(docs/how-to/installation.md)"
 )
 
 
-@pytest.mark.parametrize("words", [["boards"], ["doctor"], ["compile", "digits", "-b", "host/native"]])
+@pytest.mark.parametrize("words", [["targets"], ["build", "."], ["compile", "digits", "-b", "host/native"]])
 def test_a_system_that_is_not_supported_is_one_line(words: list[str], tmp_path: Path) -> None:
     command = [sys.executable, "-c", UNSUPPORTED, *words, "--json"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -22,6 +22,7 @@ from aboard.errors import TransportError
 from aboard.rpc import messages
 from aboard.rpc.client import Client
 from aboard.rpc.messages import TensorKind
+from aboard.transports import serial as serial_transport
 from aboard.transports.base import Transport
 from aboard.transports.loopback import LoopbackTransport
 from aboard.transports.lossy import LossyTransport, Noise
@@ -274,7 +275,7 @@ def test_lossy_noise_swaps_neighbours() -> None:
 def test_a_port_runs_at_the_rate_that_was_asked_for(baud: int) -> None:
     pair = Pty()
     port = pair.connect(baud)
-    assert line_rate(port._opened().fileno()) == baud
+    assert line_rate(port._opened()) == baud
     assert port.bytes_per_second == baud / 10
     os.write(pair.controller, ALL_BYTES)
     assert read_all(port, len(ALL_BYTES)) == ALL_BYTES
@@ -284,21 +285,21 @@ def test_a_port_runs_at_the_rate_that_was_asked_for(baud: int) -> None:
 
 def test_a_rate_that_the_adapter_rounds_too_far_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     pair = Pty()
-    monkeypatch.setattr("aboard.transports.serial.line_rate", lambda fd: 2_900_000)
+    monkeypatch.setattr("aboard.transports.serial.line_rate", lambda port: 2_900_000)
     message = rf"{pair.path}: the port cannot run at this rate, got 2900000 baud, expected 3000000\. Use a rate"
     with pytest.raises(TransportError, match=message):
         SerialTransport(pair.path, 3_000_000)
     assert not [holder for holder in port_holders(pair.path) if "pid" not in holder]
     SerialTransport(pair.path, 2_900_000).close()
-    monkeypatch.setattr("aboard.transports.serial.line_rate", lambda fd: None)
+    monkeypatch.setattr("aboard.transports.serial.line_rate", lambda port: None)
     SerialTransport(pair.path, 3_000_000).close()
     pair.close()
 
 
 def test_what_has_no_rate_is_not_asked_for_it() -> None:
     read, write = os.pipe()
-    assert line_rate(read) is None
-    os.close(read)
+    with os.fdopen(read) as end:
+        assert line_rate(end) is None
     os.close(write)
 
 
@@ -452,3 +453,24 @@ def test_lossy_noise_is_what_it_says_and_repeats(noise: Noise, low: int, high: i
     assert low * 0.9 <= len(results[0]) <= high
     if noise.flip:
         assert 1500 < sum(byte != 0 for byte in results[0]) < 2300
+
+
+class SlowPort:
+    """A port as pyserial has it on Windows: no descriptor, and bytes that come after a while."""
+
+    def __init__(self, asks: int) -> None:
+        self.asks = asks
+
+    @property
+    def in_waiting(self) -> int:
+        self.asks -= 1
+        return int(self.asks < 0)
+
+
+@pytest.mark.parametrize(("asks", "timeout_s", "came"), [(0, 0.0, True), (3, 10.0, True), (1000, 0.01, False)])
+def test_windows_asks_the_port_for_bytes(
+    asks: int, timeout_s: float, came: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.platform", "win32")
+    assert serial_transport._wait(SlowPort(asks), timeout_s) == came
+    assert line_rate(SlowPort(0)) is None
