@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from aboard.base.table import table
+from aboard.base.table import facts, table
+from aboard.base.wrapping import paragraph
 from aboard.cli.console import Console
 from aboard.cli.options import example, pass_console
 from aboard.cli.output_options import output_options
@@ -16,9 +16,6 @@ from aboard.cli.schema_ops import KernelsInfo, MissingOperator, OperatorInfo, Op
 
 if TYPE_CHECKING:
     from aboard.reports.operators import Operator
-
-_WIDTH = 80
-_TITLE = 15
 
 
 @click.command("ops", epilog=example("aboard ops", "aboard ops --core m4", "aboard ops CONV_2D strided_slice"))
@@ -88,7 +85,7 @@ def _legend(result: OpsResult) -> str:
         lines.append(f"All operators run on every core. Faster kernels: {sets}.")
     else:
         lines.append(f"Faster kernels: those that {result.core} runs.")
-    return "\n".join(textwrap.fill(line, _WIDTH) for line in lines)
+    return "\n".join(map(paragraph, lines))
 
 
 def _missing(result: OpsResult) -> str:
@@ -96,7 +93,7 @@ def _missing(result: OpsResult) -> str:
     head = f"{count} of the {result.tflite_micro} operators of TensorFlow Lite Micro are supported."
     if not result.missing:
         return head
-    lines = (_wrapped(f"  {each.name.removeprefix('CUSTOM ')}: {each.reason}", 4) for each in result.missing)
+    lines = (paragraph(f"  {each.name.removeprefix('CUSTOM ')}: {each.reason}", " " * 4) for each in result.missing)
     return "\n".join([f"{head} These are not:", *lines])
 
 
@@ -105,20 +102,10 @@ def _details(found: Sequence[Operator]) -> str:
 
 
 def _detail(operator: Operator) -> str:
-    lines = [
-        _fact("operator", operator.name),
-        _fact("element types", "; ".join(operator.types) or "none"),
-        _fact("ops", ", ".join(operator.ops)) if operator.ops else _fact("becomes", operator.becomes),
-        *(_fact(key, ", ".join(names)) for key, names in operator.kernels.items()),
-    ]
-    if operator.rules:
-        lines += ["refused unless", *(_wrapped(f"  {rule}", 4) for rule in operator.rules)]
-    return "\n".join(lines)
-
-
-def _fact(name: str, value: str) -> str:
-    return _wrapped(f"{name:<{_TITLE}}{value}", _TITLE)
-
-
-def _wrapped(line: str, indent: int) -> str:
-    return textwrap.fill(line, _WIDTH, subsequent_indent=" " * indent, drop_whitespace=True, break_long_words=False)
+    becomes = [("ops", ", ".join(operator.ops))] if operator.ops else [("becomes", operator.becomes)]
+    kernels = [(key, ", ".join(names)) for key, names in operator.kernels.items()]
+    text = facts(
+        [("operator", operator.name), ("element types", "; ".join(operator.types) or "none"), *becomes, *kernels]
+    )
+    rules = [paragraph(f"  {rule}", " " * 4) for rule in operator.rules]
+    return "\n".join([text, "refused unless", *rules] if rules else [text])
