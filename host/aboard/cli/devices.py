@@ -6,6 +6,7 @@ import click
 
 from aboard import boards
 from aboard.base.table import table
+from aboard.base.wrapping import paragraph
 from aboard.cli.console import Console
 from aboard.cli.options import example, pass_console
 from aboard.cli.output_options import output_options
@@ -58,7 +59,7 @@ def _report(result: DevicesResult) -> str:
     if result.drives:
         drives = [(drive.path, drive.board_id, _short(drive.boards)) for drive in result.drives]
         parts.append(table(("drive", "board id", "board"), drives))
-    return "\n\n".join(parts) or (
+    return "\n\n".join(parts) or paragraph(
         "No board is attached: no USB device with a serial port or the USB id of a board, and no boot loader's drive."
     )
 
