@@ -52,8 +52,16 @@ class ProjectSettings(BaseModel):
 def find(start: Path) -> Path | None:
     """Returns the file for commands that are run in a folder; None if there is none."""
     folders = [start, *start.parents]
-    root = next((index for index, folder in enumerate(folders) if (folder / ".git").exists()), 0)
-    return next((folder / FILE_NAME for folder in folders[: root + 1] if (folder / FILE_NAME).is_file()), None)
+    root = next((index for index, folder in enumerate(folders) if _has(folder, ".git")), 0)
+    return next((folder / FILE_NAME for folder in folders[: root + 1] if _has(folder, FILE_NAME)), None)
+
+
+def _has(folder: Path, name: str) -> bool:
+    """True if a folder has a file or folder of a name, as far as this user may see."""
+    try:
+        return (folder / name).exists()
+    except OSError:
+        return False
 
 
 def read(path: Path) -> dict[str, object]:

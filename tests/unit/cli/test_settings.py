@@ -120,6 +120,23 @@ def test_outside_a_repository_only_the_current_folder_counts(tmp_path: Path) -> 
     assert settings.find(tmp_path) == tmp_path / settings.FILE_NAME
 
 
+def test_folders_that_may_not_be_read_have_no_file(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(project, 'board = "bbc/microbit"\n')
+
+    def denied(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "exists", denied)
+    assert settings.find(project) is None
+
+
+def test_a_folder_of_that_name_is_an_error(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / settings.FILE_NAME).mkdir()
+    assert failed(capsys, "boards") == (
+        f"error: {project / settings.FILE_NAME}: cannot be read, got Is a directory. Change its rights, or remove it\n"
+    )
+
+
 def test_the_environment_takes_precedence_over_the_file(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(project, 'toolchain = "zig"\n')
     assert settings.read(project / settings.FILE_NAME) == {"toolchain": "zig"}
