@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from aboard.base.manifest import label
+from aboard.base.table import Label, facts, table
+from aboard.base.wrapping import paragraph
 from aboard.cli import model as models
 from aboard.cli.console import Console
-from aboard.cli.options import example, json_option, pass_console
+from aboard.cli.options import example, pass_console
+from aboard.cli.output_options import output_options
 from aboard.cli.schema_compare import ComparedLayer, ComparedOutput, CompareResult, DefectInfo
 from aboard.errors import ModelError
-from aboard.reports.table import facts, table
 
 if TYPE_CHECKING:
     from aboard.check.compare import Comparison, LayerDifference
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
 _DEFECT = 1
 _SAMPLES = 16
 
-#: Characters of a layer's name in the table, so that it fits 80 columns; and channels that are listed.
-_NAME, _LISTED = 30, 12
+#: Channels that are listed.
+_LISTED = 12
 
 _WORDS = {
     "equal": "equal: all results are the same",
@@ -57,7 +59,7 @@ _WORDS = {
     show_default=True,
     help="How many samples count at most; they are spread over all.",
 )
-@json_option
+@output_options
 @pass_console
 def command(console: Console, a: str, b: str, data: Path, samples: int) -> int:
     """Compare model B with model A, layer by layer, and name the first layer of B that is wrong.
@@ -147,18 +149,18 @@ def _text(result: CompareResult) -> str:
     else:
         place = "" if defect.layer.operator_a is None else f", operator {defect.layer.operator_a}"
         rows += [
-            ("result", f"defect in {defect.layer.op} {label(defect.layer.a, _NAME)}{place}"),
+            ("result", f"defect in {defect.layer.op} {label(defect.layer.a)}{place}"),
             ("cause", f"{defect.cause}: {defect.detail}"),
             ("channels", _channels(defect)),
         ]
-    about = (
-        "Signal-to-noise in dB: of B's layer on the operands that B had; of its result\nwith what all layers in front "
-        "add. The largest difference on the same operands,\nin steps of B's integers."
+    about = paragraph(
+        "Signal-to-noise in dB: of B's layer on the operands that B had; of its result with what all layers in front "
+        "add. The largest difference on the same operands, in steps of B's integers."
     )
     head = ["layer", "op", "state", "own", "total", "steps"]
     body = [
         (
-            label(each.a, _NAME),
+            Label(each.a),
             each.op,
             each.state,
             _decibels(each.own_db),
@@ -175,7 +177,7 @@ def _output(output: ComparedOutput) -> str:
     steps = "" if output.steps is None else f" ({output.steps:.1f} steps)"
     same = "" if output.agreement is None else f", largest at the same place in {100 * output.agreement:.1f} %"
     ratio = "no difference" if output.snr_db is None else f"{output.snr_db:.1f} dB, at most {output.max_abs_diff:.3g}"
-    return f"{label(output.a, _NAME)}: {ratio}{steps}{same}"
+    return f"{label(output.a)}: {ratio}{steps}{same}"
 
 
 def _channels(defect: DefectInfo) -> str | None:
