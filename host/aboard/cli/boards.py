@@ -10,11 +10,12 @@ import click
 from aboard import flashers, runners
 from aboard.base.table import Names, amount, facts, short_amount, table
 from aboard.base.wrapping import paragraph
-from aboard.boards.registry import Board, load, names
+from aboard.boards.registry import Board, load
 from aboard.cli import board_fit, completion
 from aboard.cli.console import Console
 from aboard.cli.options import example, pass_console
 from aboard.cli.output_options import output_options
+from aboard.cli.readable_boards import readable
 from aboard.cli.schema_boards import BoardInfo, BoardsResult, CoreInfo, MemoryInfo
 from aboard.project import suitability
 from aboard.target import Target
@@ -57,7 +58,7 @@ def command(ctx: click.Context, console: Console, wanted: Sequence[str], fits: s
     """List boards and what works on each, or show one."""
     if ctx.invoked_subcommand is not None:
         return
-    found = [board for board in map(load, names()) if machines or not board.is_host]
+    found = [board for board in readable(console) if machines or not board.is_host]
     listed = [info for info in map(describe, found) if all(getattr(info, _CAN[each]) for each in wanted)]
     needs = None
     if fits is not None:

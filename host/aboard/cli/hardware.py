@@ -17,6 +17,7 @@ from aboard.boards import files as board_files
 from aboard.cli.console import Console
 from aboard.cli.options import example, pass_console
 from aboard.cli.output_options import output_options
+from aboard.cli.readable_boards import readable
 from aboard.cli.schema_boards import (
     DetectResult,
     GpuInfo,
@@ -92,7 +93,7 @@ def command(
     wanted = _Filter(None if core is None else cpus.find(core).name, vendor, min_ram, min_flash)
     _check_vendor(vendor)
     result = HardwareResult(
-        hardware=list(_matching(_readable(console), wanted)),
+        hardware=list(_matching(readable(console), wanted)),
         gpus=[GpuInfo(id=name, name=boards.gpu(name).name) for name in boards.gpus()] if wanted.is_open else [],
     )
     console.emit(result, lambda: _tree(result))
@@ -168,15 +169,6 @@ def _check_vendor(vendor: str | None) -> None:
     vendors = {name.partition("/")[0] for name in boards.names()}
     if vendor is not None and vendor not in vendors:
         raise BoardError(f"--vendor {vendor}: unknown vendor. {did_you_mean(vendor, vendors)}")
-
-
-def _readable(console: Console) -> Iterator[boards.Board]:
-    """Yields the boards. Reports a wrong board file on stderr and continues."""
-    for name in boards.names():
-        try:
-            yield boards.load(name)
-        except BoardError as error:
-            console.note(f"left out: {error}")
 
 
 def _matching(found: Iterable[boards.Board], wanted: _Filter) -> Iterator[HardwareBoardInfo]:

@@ -108,7 +108,7 @@ def test_our_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch, capsys: py
     def broken() -> None:
         raise KeyError("surprise")
 
-    monkeypatch.setattr("aboard.cli.boards.names", broken)
+    monkeypatch.setattr("aboard.boards.names", broken)
     assert cli.invoke(["boards", "--json"]) == 70
     out, err = capsys.readouterr()
     assert json.loads(out)["error"]["exit_code"] == 70
@@ -121,7 +121,7 @@ def test_an_interrupt_is_no_bug(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     def interrupted() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("aboard.cli.boards.names", interrupted)
+    monkeypatch.setattr("aboard.boards.names", interrupted)
     assert cli.invoke(["boards"]) == 130
     assert capsys.readouterr().err.endswith("error: interrupted\n")
 
