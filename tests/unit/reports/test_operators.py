@@ -181,7 +181,8 @@ def test_the_page_is_fresh() -> None:
     assert _PAGE.read_text(encoding="utf-8") == ops_page.markdown(), "run `make docs-ops`"
 
 
-def test_the_table_fits_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_fits_80_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     for words in ([], ["--core", "m4"], ["--missing"], ["cast", "CONV_2D", "signalstacker"]):
         assert invoke(["ops", *words]) == 0
         assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
