@@ -41,19 +41,19 @@ PAGE = ROOT / "docs" / "reference" / "quantised_models.md"
 TARGET = "c -mcpu=cortex-m4"
 
 _CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
-_CALIBRATION_IMAGES, _TEST_IMAGES = 20, 200
+_CALIBRATION_IMAGES, _TEST_IMAGES = 20, 1000
 _CALIBRATION_WORDS = 200
 
 _KINDS = ("airplane", "car", "cat", "dog", "flower", "fruit", "motorbike")
-_CALIBRATION_PICTURES, _TEST_PICTURES = 25, 100
+_CALIBRATION_PICTURES = 25
 
 _HEAD = """# Quantised models
 
 Float models of MLPerf Tiny, quantised by `aboard quantize`, and by onnxruntime's `quantize_static` with its defaults
-from the same samples. Accuracy and error are measured with other samples than those that ranges come from. Outputs are
-compared with those of the float model: the signal-to-noise ratio is the power of its outputs over that of the
-difference. The page is written by `make quantised CHECKOUTS="FOLDER ..."`, which takes checkouts of the repositories
-below; it needs Pillow.
+from the same samples. Accuracy and error are measured with other samples than those that ranges come from: onnxruntime
+runs the float model and its own, LiteRT runs aboard's. Outputs are compared with those of the float model: the
+signal-to-noise ratio is the power of its outputs over that of the difference. The page is written by
+`make quantised CHECKOUTS="FOLDER ..."`, which takes checkouts of the repositories below; it needs Pillow.
 
 Last run: {date}.
 
@@ -84,14 +84,13 @@ def images(tree: Tree) -> dict[str, np.ndarray]:
 
 
 def people(tree: Tree) -> dict[str, np.ndarray]:
-    """Returns pictures with and without persons, as many of both, as `vww_f32` takes them: 96x96, from 0 to 1."""
+    """Returns pictures with and without persons, as `vww_f32` takes them: 96x96, from 0 to 1."""
     found: dict[str, list[str]] = {}
     for kind in (*_KINDS, "person"):
         found[kind] = sorted(path for path in tree.files if path.startswith(f"natural_images/{kind}/{kind}_"))
     chosen = [path for kind in found for path in found[kind][:_CALIBRATION_PICTURES]]
-    end = _CALIBRATION_PICTURES + _TEST_PICTURES
-    others = [path for kind in _KINDS for path in found[kind][_CALIBRATION_PICTURES:end]]
-    persons = found["person"][_CALIBRATION_PICTURES:][: len(others)]
+    others = [path for kind in _KINDS for path in found[kind][_CALIBRATION_PICTURES:]]
+    persons = found["person"][_CALIBRATION_PICTURES:]
     pictures = [
         np.stack([_pixels(tree.read(path), 96) / 255 for path in paths]) for paths in (chosen, others + persons)
     ]
@@ -133,29 +132,33 @@ CASES: tuple[tuple[str, str, str, Callable[[Tree], dict[str, np.ndarray]]], ...]
 def measured(name: str, official: str, data: dict[str, np.ndarray]) -> dict[str, Any]:
     """Returns the row of a model."""
     model, target = models.read(name), Target(TARGET)
-    found = quantization.quantize(model, data, target=target)
+    found = quantization.quantize(model, {"calibration": data["calibration"]}, target=target)
     if found.costs is None:
         raise ModelError(f"{name}: not compiled for {target}")
-    theirs = costs.of_model(models.read(official), target)
-    other = _onnxruntime(model, data)
+    spent = costs.of_model(models.read(official), target)
+    real, theirs = _onnxruntime(model, data)
+    figures = [accuracy.compare(real, each, data["y"]) for each in (theirs, _litert(found.model, data["x"]))]
     return {
         "model": name,
-        "samples": found.accuracy.samples,
-        "float": found.accuracy.before,
-        "aboard": found.accuracy.after,
-        "aboard_db": 10 * float(np.log10(found.accuracy.snr)),
-        "onnxruntime": other.after,
-        "onnxruntime_db": 10 * float(np.log10(other.snr)),
+        "samples": figures[0].samples,
+        "float": figures[0].before,
+        "aboard": figures[1].after,
+        "aboard_db": 10 * float(np.log10(figures[1].snr)),
+        "onnxruntime": figures[0].after,
+        "onnxruntime_db": 10 * float(np.log10(figures[0].snr)),
         "costs": [
-            [found.costs.ram_bytes, theirs.ram_bytes],
-            [found.costs.flash_bytes, theirs.flash_bytes],
-            [found.costs.instructions, theirs.instructions],
+            [found.costs.ram_bytes, spent.ram_bytes],
+            [found.costs.flash_bytes, spent.flash_bytes],
+            [found.costs.instructions, spent.instructions],
         ],
     }
 
 
-def _onnxruntime(model: bytes, data: dict[str, np.ndarray]) -> accuracy.Accuracy:
-    """Returns the figures of the same network, written as an ONNX file and quantised by onnxruntime's defaults."""
+Outputs = list[list[np.ndarray]]
+
+
+def _onnxruntime(model: bytes, data: dict[str, np.ndarray]) -> tuple[Outputs, Outputs]:
+    """Returns the outputs of the network in real numbers, and quantised by onnxruntime's defaults, as ONNX files."""
     import onnxruntime
     from onnxruntime.quantization import quantize_static
 
@@ -168,11 +171,28 @@ def _onnxruntime(model: bytes, data: dict[str, np.ndarray]) -> accuracy.Accuracy
         real.write_bytes(write(graph))
         reader: Any = type("Reader", (), {"get_next": lambda _: next(inputs, None)})()
         quantize_static(str(real), str(made), reader)
-        runs = []
-        for path in (real, made):
-            session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-            runs.append([[np.asarray(each) for each in session.run(None, values)] for values in given.test])
-    return accuracy.compare(runs[0], runs[1], given.labels)
+        sessions = [
+            onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"]) for path in (real, made)
+        ]
+        runs = [[[np.asarray(each) for each in one.run(None, values)] for values in given.test] for one in sessions]
+    return runs[0], runs[1]
+
+
+def _litert(model: bytes, inputs: np.ndarray) -> Outputs:
+    """Returns the outputs, as real numbers, of a TFLite file with one input and one output of int8."""
+    from ai_edge_litert.interpreter import Interpreter
+
+    interpreter = Interpreter(model_content=model, num_threads=1)
+    interpreter.allocate_tensors()
+    (given,), (result,) = interpreter.get_input_details(), interpreter.get_output_details()
+    (step, zero), (step_out, zero_out) = given["quantization"], result["quantization"]
+    found = []
+    for values in inputs:
+        integers = np.clip(np.rint(values / step) + zero, -128, 127).astype(np.int8)
+        interpreter.set_tensor(given["index"], integers.reshape(given["shape"]))
+        interpreter.invoke()
+        found.append([(interpreter.get_tensor(result["index"]).astype(np.float32) - zero_out) * step_out])
+    return found
 
 
 def _share(value: float) -> str:
