@@ -82,7 +82,7 @@ def test_without_onnxruntime_the_numpy_semantics_are_the_reference(monkeypatch):
 
 def test_tflite_micro_runs_no_onnx_file():
     data = model([node("Relu", "x")], {"x": np.zeros((1, 2), np.float32)})
-    with pytest.raises(aboard.errors.ModelError, match=r"an ONNX file, expected a TFLite file for tflite-micro"):
+    with pytest.raises(aboard.errors.ModelError, match=r"got ONNX, expected TFLite for tflm\. Choose auto"):
         Reference.open(data, "tflm")
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from aboard.check import onnx_session
 from aboard.errors import ModelError
 from aboard.importers import load
 from aboard.ops import interpreter
@@ -117,8 +117,5 @@ def refusal(data: bytes) -> str:
 
 def runtime(data: bytes, feed: Feed) -> list[np.ndarray]:
     """Returns the outputs of onnxruntime without optimisations, for operators that the reference evaluator lacks."""
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads, options.log_severity_level = 1, 4
-    session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+    session = onnx_session.open_session(data)
     return [np.asarray(each) for each in session.run(None, dict(feed))]

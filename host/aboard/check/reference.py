@@ -24,6 +24,7 @@ import numpy as np
 from typing_extensions import override
 
 from aboard import frameworks
+from aboard.check import onnx_session
 from aboard.errors import ModelError, ToolError
 from aboard.importers import load
 from aboard.ir import Array, DType, Graph, Tensor
@@ -272,23 +273,15 @@ def _onnxruntime(data: bytes) -> tuple[dict[str, str], Any]:
     For the maps of a ZipMap, the name is that of the tensor that they are made of.
     """
     try:
-        onnx, runtime = (importlib.import_module(name) for name in ("onnx", "onnxruntime"))
-    except ImportError as error:
-        raise ToolError("onnxruntime: not installed. Install it with: pip install onnxruntime") from error
-    model = onnx.load_from_string(data)
-    names = {name for node in model.graph.node for name in node.output if name}
-    named = {output.name for output in model.graph.output}
-    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in sorted(names - named))
-    options = runtime.SessionOptions()
-    options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    try:
-        session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        session = onnx_session.open_session(data, every_tensor=True)
+    except ToolError:
+        raise
     except Exception as error:  # its exceptions have no common base
         raise _RefusedError(f"onnxruntime refuses the model, got {str(error).splitlines()[0][:160]}") from error
-    zipped = {node.output[0]: node.input[0] for node in model.graph.node if node.op_type == "ZipMap"}
-    return {name: zipped.get(name, name) for name in names | named}, session
+    graph = importlib.import_module("onnx").load_from_string(data).graph
+    names = {name for node in graph.node for name in node.output if name} | {output.name for output in graph.output}
+    zipped = {node.output[0]: node.input[0] for node in graph.node if node.op_type == "ZipMap"}
+    return {name: zipped.get(name, name) for name in names}, session
 
 
 def _litert(data: bytes) -> Any:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 from onnx import helper, numpy_helper
+
+from aboard.check.onnx_session import open_session
 
 # What importers merge with the operator before it, if nothing else reads its result.
 _MERGED = {"Relu", "Clip", "LeakyRelu", "QuantizeLinear", "DequantizeLinear"}
@@ -94,16 +95,8 @@ class Run:
     """A file in onnxruntime, with every tensor as an output."""
 
     def __init__(self, data: bytes) -> None:
-        model = onnx.load_from_string(data)
-        named = {output.name for output in model.graph.output}
-        names = {name for node in model.graph.node for name in node.output if name}
-        model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in sorted(names - named))
-        options = onnxruntime.SessionOptions()
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        options.intra_op_num_threads, options.log_severity_level = 1, 4
         try:
-            providers = ["CPUExecutionProvider"]
-            self._session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=providers)
+            self._session = open_session(data, every_tensor=True)
         except Exception as error:  # its exceptions have no common base
             raise RuntimeError(str(error)) from error
 

@@ -38,6 +38,7 @@ def test_the_example_is_what_is_printed(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "80")
     whole, rng = Path("digits.tflite"), np.random.default_rng(1)
     data = whole.read_bytes()
     feeds = damage.inputs.feeds(data, damage.samples(whole, rng))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import onnxruntime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
+from aboard.check.onnx_session import open_session
 from aboard.importers import load
 from aboard.ops import interpreter
 from aboard.passes.fuse_quantisation import FuseQuantisation
@@ -113,9 +113,7 @@ def _file(nodes, x, constants):
 
 def _steps_apart(model, x, scale, fused):
     """Returns how far results are from onnxruntime's, in steps, and the operators of the graph."""
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    wanted = onnxruntime.InferenceSession(model, options).run(None, {"x": x})[0]
+    wanted = open_session(model).run(None, {"x": x})[0]
     graph = load(model, name="model")
     if fused:
         for each in (MoveTransposes(), FuseQuantisation(), RemoveDeadCode()):
