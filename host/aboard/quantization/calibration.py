@@ -21,6 +21,9 @@ _Item = TypeVar("_Item")
 #: Samples at most whose values are kept, and those with which one tensor after another is tried.
 MOST_SAMPLES, _MOST_TRIED = 128, 24
 
+#: Samples at most whose scores count.
+_MOST_SCORED = 512
+
 #: Fewer samples than these are not divided.
 _FEW = 16
 
@@ -56,13 +59,13 @@ def calibrate(graph: Graph, inputs: Sequence[Inputs], on_step: Callable[[str], N
         on_step: Called with the name of each step.
     """
     on_step("running samples")
+    groups = Groups(graph)
+    scores = _scores(graph, groups, inputs)
     inputs = _spread(inputs, _count(graph))
     exact = [run_all(graph, values) for values in inputs]
-    groups = Groups(graph)
     seen, tried, others = _parts(len(inputs))
     known = [exact[number] for number in seen]
     right = [dict(exact[number]) for number in tried]
-    scores = {groups.of(each): ranges.of_scores([run[each.name] for run in exact]) for each in measured(graph)}
     plan, kinds = _first(graph, groups, [inputs[number] for number in tried], right, known, scores)
     simulation = Simulation(graph, plan, [inputs[number] for number in tried], right)
     on_step("searching ranges")
@@ -84,6 +87,21 @@ def calibrate(graph: Graph, inputs: Sequence[Inputs], on_step: Callable[[str], N
     after = Simulation(graph, refined, inputs, exact).error()
     plan, error = (refined, after) if after < before else (plan, before)
     return Calibrated(graph, plan, list(inputs), exact, error)
+
+
+def _scores(graph: Graph, groups: Groups, inputs: Sequence[Inputs]) -> dict[str, ranges.Kind]:
+    """Returns the kinds of the ranges of scores, by their groups.
+
+    More samples count here than elsewhere: of each only the scores are kept, and their extremes are rare.
+    """
+    tensors = measured(graph)
+    bytes_each = sum(tensor.type.bytes for tensor in tensors)
+    inputs = _spread(inputs, max(4, min(_MOST_SCORED, _MOST_BYTES // max(bytes_each, 1))))
+    found = list[dict[str, Array]]()
+    for values in inputs:
+        run = run_all(graph, values)
+        found.append({each.name: run[each.name].copy() for each in tensors})
+    return {groups.of(each): ranges.of_scores([run[each.name] for run in found]) for each in tensors}
 
 
 def _parts(count: int) -> tuple[list[int], list[int], list[int]]:

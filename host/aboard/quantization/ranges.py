@@ -96,7 +96,7 @@ def _squared_error(values: Float32, given: Range, dtype: DType) -> float:
 
 
 def of_scores(runs: Sequence[Array]) -> Kind:
-    """Returns the kind of range for scores: the whole one, and what other samples may need beyond.
+    """Returns the range of scores, whatever values it is formed from: the whole one, and what other samples may need.
 
     A score that is clipped is a large error, and few samples do not hold the largest ones. How much further the range
     goes is what suits each half of the samples best when the other half gives the range.
@@ -105,8 +105,9 @@ def of_scores(runs: Sequence[Array]) -> Kind:
         runs: The scores of each sample.
     """
     given = [np.asarray(run, np.float32).reshape(-1) for run in runs]
+    values = np.concatenate(given)
     if len(given) < 2:
-        return WHOLE
+        return lambda _: whole(values)
     halves = [np.concatenate(given[first::2]) for first in (0, 1)]
     kinds = [_wider(whole, factor) for factor in _HEADROOM]
 
@@ -114,7 +115,8 @@ def of_scores(runs: Sequence[Array]) -> Kind:
         pairs = ((halves[0], halves[1]), (halves[1], halves[0]))
         return sum(_squared_error(other, kind(half), DType.INT8) for half, other in pairs)
 
-    return min(kinds, key=error)
+    found = min(kinds, key=error)(values)
+    return lambda _: found
 
 
 def search(

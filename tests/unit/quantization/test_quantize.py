@@ -95,7 +95,7 @@ def test_drawn_networks(seed: int, bias: bool):
 
 
 def test_channels_of_different_sizes_are_equalised():
-    model, images = float_models.convolutional(5, spread=1.5), float_models.images(60, 5)
+    model, images = float_models.convolutional(8, spread=1.5), float_models.images(60, 8)
     found = aboard.quantize(model, images)
     assert 10 * np.log10(found.accuracy.snr) > 25
     (taps,) = (node.input(1) for node in load(found.model).nodes if node.op == "depthwise_conv2d")
@@ -103,6 +103,20 @@ def test_channels_of_different_sizes_are_equalised():
     most = np.abs(before.data).reshape(-1, 8).max(axis=0)
     scales = np.array(taps.quant.scales)
     assert (most / most.min()).max() > 3 * (scales / scales.min()).max()
+
+
+def test_the_scores_of_all_samples_give_their_range():
+    """Of 200 samples 128 are calculated with, and the one with the largest scores may be among the others."""
+    model, images = float_models.convolutional(2), float_models.images(200, 2)
+    images[2] *= 4
+    graph = load(model)
+    (softmax,) = (node for node in graph.nodes if node.op == "softmax")
+    feed = {graph.inputs[0].name: images[2].reshape(graph.inputs[0].shape)}
+    extreme = interpreter.run_all(graph, feed)[softmax.input(0).name]
+    (made,) = (node for node in load(aboard.quantize(model, images).model).nodes if node.op == "softmax")
+    quant = made.input(0).quant
+    low, high = ((edge - quant.zero_point + side) * quant.scale for edge, side in ((-128, -0.5), (127, 0.5)))
+    assert low <= extreme.min() <= extreme.max() <= high
 
 
 @pytest.fixture(scope="module")
