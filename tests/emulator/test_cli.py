@@ -18,7 +18,8 @@ import pytest
 from aboard import cli
 from aboard.base import resources
 from aboard.cli import json_page
-from aboard.cli.schema import RESULTS, ErrorResult
+from aboard.cli.schema import RESULTS
+from aboard.cli.schema_result import ErrorResult
 
 BOARD = "arm/mps2_an386"
 #: Instructions in a tick of the board's counter: a run starts anywhere within one.

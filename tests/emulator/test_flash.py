@@ -23,7 +23,8 @@ from aboard import boards, cli, runners
 from aboard.api import Project, Session
 from aboard.base import programs, resources
 from aboard.boards import usb_ids
-from aboard.cli.schema import RESULTS, ErrorResult
+from aboard.cli.schema import RESULTS
+from aboard.cli.schema_result import ErrorResult
 from aboard.device import flash
 from aboard.device.usb import Connection
 from aboard.errors import FlashError, ToolError, TransportError

@@ -46,7 +46,7 @@ class Installation:
         self.work.mkdir(parents=True)
         self.bin = folder / "venv" / "bin"
         venv.create(folder / "venv", with_pip=False)
-        pip = [sys.executable, "-m", "pip", "--python", self.bin / "python", "install", "-q"]
+        pip = [sys.executable, "-m", "pip", "--python", self.bin / "python", "install", "-q", "--no-compile"]
         for requirement in requirements:
             done([*pip, *str(requirement).split()], self.work)
 

@@ -154,10 +154,27 @@ def find(inside: str = "") -> dict[str, Path]:
     """
     found: dict[str, Path] = {}
     for folder in folders():
-        for path in sorted((folder / inside).glob("*/*.toml")):
-            if path.parent.name != "soc":
-                found.setdefault(f"{path.parent.name}/{path.stem}", path)
+        vendors = sorted((each for each in _entries(folder / inside) if each.is_dir()), key=lambda each: each.name)
+        for vendor in vendors:
+            if vendor.name != "soc":
+                found = {**_of_vendor(vendor.path, vendor.stat().st_mtime_ns), **found}
     return found
+
+
+# The modification time is part of the cache key, so that a new file is found.
+@functools.lru_cache(maxsize=256)
+def _of_vendor(folder: str, modified_ns: int) -> dict[str, Path]:
+    del modified_ns
+    return {f"{path.parent.name}/{path.stem}": path for path in sorted(Path(folder).glob("*.toml"))}
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    """Returns what is in a folder; nothing where it cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
 
 
 def alias_files() -> list[Path]:

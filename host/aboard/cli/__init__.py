@@ -24,7 +24,7 @@ from aboard.cli import streams
 from aboard.cli.console import Console, details
 from aboard.cli.group import group
 from aboard.cli.os_errors import machine_error
-from aboard.cli.schema import ErrorDetail
+from aboard.cli.schema_result import ErrorDetail
 from aboard.errors import AboardError, CapacityError, ExtraError
 
 __all__ = ["EXIT_BUG", "EXIT_USAGE", "EXIT_USER", "invoke", "main"]

@@ -27,7 +27,7 @@ from rich.text import Text
 from typing_extensions import override
 
 from aboard.base import printable
-from aboard.cli.schema import ErrorDetail, ErrorResult
+from aboard.cli.schema_result import ErrorDetail, ErrorResult
 
 
 class Verbosity(enum.IntEnum):

@@ -8,7 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from aboard.cli.schema import RESULTS, ErrorResult
+from aboard.cli.schema import RESULTS
+from aboard.cli.schema_result import ErrorResult
 
 _HEAD = """# JSON
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
-from aboard.cli.schema_boards import BoardInfo, BoardsResult, DetectResult, HardwareResult, HardwareShowResult, Result
+from aboard.cli.schema_boards import BoardInfo, BoardsResult, DetectResult, HardwareResult, HardwareShowResult
 from aboard.cli.schema_check import EvaluateResult, VerifyResult
 from aboard.cli.schema_ci import CiResult
 from aboard.cli.schema_compare import CompareResult
@@ -23,26 +23,6 @@ from aboard.cli.schema_quantize import QuantizeResult
 from aboard.cli.schema_report import ReportResult
 from aboard.cli.schema_targets import NewTargetResult, PartitionResult, TargetResult, TargetsResult, WhyResult
 from aboard.cli.schema_tune import TuneResult
-
-
-class ErrorDetail(Result):
-    """The error of a command."""
-
-    kind: str = Field(description="Name of the exception, such as `ModelError`; `UsageError` for wrong usage.")
-    message: str = Field(description="The same message as on stderr.")
-    exit_code: int = Field(
-        description="1: the user can solve the problem; 2: wrong usage; 70: a bug of aboard; 130: interrupted."
-    )
-    least_bytes: int | None = Field(
-        description="Least value of `-ram-max` that works with the same options; null for other errors."
-    )
-
-
-class ErrorResult(Result):
-    """The output of any command that failed before it had a result."""
-
-    error: ErrorDetail
-
 
 #: What `COMMAND --json` prints.
 RESULTS: Mapping[str, type[BaseModel]] = {

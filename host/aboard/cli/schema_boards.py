@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-
-class Result(BaseModel):
-    """The output of a command, or a part of the output: these keys and no others."""
-
-    model_config = ConfigDict(extra="forbid")
+from aboard.cli.schema_result import Result
 
 
 class MemoryInfo(Result):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from aboard.cli.schema_boards import Result
+from aboard.cli.schema_result import Result
 
 StateName = Literal["equal", "rounding", "limits", "defect"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from aboard.cli.schema_boards import Result
 from aboard.cli.schema_explain import ExplainInfo
+from aboard.cli.schema_result import Result
 from aboard.cli.schema_targets import PlacedNode
 from aboard.cli.schema_verdict import Verdict
 

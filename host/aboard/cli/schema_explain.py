@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from aboard.cli.schema_boards import Result
+from aboard.cli.schema_result import Result
 
 
 class LayerInfo(Result):

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from aboard.cli.schema_boards import Result
+from aboard.cli.schema_result import Result
 from aboard.cli.schema_verdict import EstimatedTimeInfo
 
 
