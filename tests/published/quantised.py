@@ -64,8 +64,8 @@ Last run: {date}.
 {rows}
 
 The columns with shares are those of right classes. Next, the files for a Cortex-M4, beside the int8 files of MLPerf
-Tiny, both compiled by aboard: bytes of RAM, bytes of code and constants in flash (compiled by GCC, `-O2`), and predicted
-instructions.
+Tiny, both compiled by aboard: bytes of RAM, bytes of code and constants in flash (compiled by GCC, `-O2`), and
+predicted instructions.
 
 | model | RAM | official | flash | official | instructions | official |
 |---|---|---|---|---|---|---|
