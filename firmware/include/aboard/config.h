@@ -1,13 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file config.h
- * Compiler-dependent macros of generated code and kernels, for C99 and later with gcc and clang. Portable code also
- * supports other compilers with GNU attributes.
+ * Compiler-dependent macros of generated code and kernels, for C99 and later. Code for named cores needs gcc or clang.
+ * Portable code (-mcpu=generic) needs no extension of C99: without GNU attributes these macros expand to plain C99, at
+ * the price of speed.
+ *
+ * Portable code makes no assumption on byte order, on the width of int, long and pointers, or on the signedness of
+ * char. A build stops here if bytes do not have 8 bits, if right shifts of negative numbers are not arithmetic, if
+ * conversions to signed types do not wrap, or if float is not the single precision of IEEE 754.
  */
 #ifndef ABOARD_CONFIG_H
 #define ABOARD_CONFIG_H
 
+#include <float.h>
+#include <limits.h>
 #include <stdint.h>
+
+#if CHAR_BIT != 8
+#error "aboard needs bytes of 8 bits: this compiler has others (TI C2000 has 16). Take a core with 8-bit bytes"
+#endif
+
+/** Stops the build if a condition on the compiler is false: an array type cannot have a negative size. */
+#define ABOARD_REQUIRE(name, condition) typedef char aboard_requires_##name[(condition) ? 1 : -1]
+
+/* C99 leaves these to the compiler. */
+ABOARD_REQUIRE(arithmetic_right_shift, (-1 >> 1) == -1 && (INT32_MIN >> 31) == -1);
+ABOARD_REQUIRE(float_of_32_bits, FLT_RADIX == 2 && FLT_MANT_DIG == 24 && FLT_MAX_EXP == 128);
+ABOARD_REQUIRE(wrapping_conversion, (int32_t)UINT32_MAX == -1 && (int8_t)0xff == -1);
+
+/** 1 if the compiler supports GNU attributes and builtin functions. Define it to overrule the choice. */
+#ifndef ABOARD_GNU
+#if defined(__GNUC__) || defined(__clang__)
+#define ABOARD_GNU 1
+#else
+#define ABOARD_GNU 0
+#endif
+#endif
 
 /* Works around a bug of gcc 12 for Armv8.1-M. gcc turns loops into count-down loops for the low-overhead-loop
  * instructions. Without a free register it uses SUBS instead, and forgets that SUBS changes flags that are read after
@@ -17,15 +45,18 @@
 #pragma GCC optimize("no-branch-count-reg")
 #endif
 
-/** A function that is always inlined, so that constant arguments fold into it. */
-#define ABOARD_INLINE static inline __attribute__((always_inline))
+#if ABOARD_GNU
+
+/** A function that is always inlined, so that constant arguments fold into it; unused if the model has no use for it.
+ */
+#define ABOARD_INLINE static inline __attribute__((always_inline, unused))
 
 /**
  * A function that is never inlined: an instance of a kernel that equal layers share. With -opt=speed (ABOARD_SPEED),
  * gcc must not propagate the addresses of constants into the function, where they would occupy the registers that its
  * accumulators need.
  */
-#if defined(ABOARD_SPEED) && defined(__GNUC__) && !defined(__clang__)
+#if defined(ABOARD_SPEED) && !defined(__clang__)
 #define ABOARD_NOINLINE __attribute__((noinline, noclone))
 #else
 #define ABOARD_NOINLINE __attribute__((noinline))
@@ -44,22 +75,37 @@
 #define ABOARD_NAKED static __attribute__((naked, noipa, unused))
 #endif
 
+#else
+
+#define ABOARD_INLINE static inline
+#define ABOARD_NOINLINE
+#define ABOARD_SHARED static inline
+#define ABOARD_UNUSED
+
+#endif
+
 /** For a function whose inner loop needs many registers: with -Os, gcc spills registers without regard to loops.
  */
-#if defined(__OPTIMIZE_SIZE__) && !defined(__clang__)
+#if defined(__OPTIMIZE_SIZE__) && ABOARD_GNU && !defined(__clang__)
 #define ABOARD_HOT __attribute__((optimize("O2")))
 #else
 #define ABOARD_HOT
 #endif
 
 /** Promises that no other pointer of the function reaches the same memory. */
+#if ABOARD_GNU
 #define ABOARD_RESTRICT __restrict
+#elif defined(__cplusplus)
+#define ABOARD_RESTRICT
+#else
+#define ABOARD_RESTRICT restrict
+#endif
 
 /** Requests that the next loop is unrolled n times. */
 #define ABOARD_PRAGMA(x) _Pragma(#x)
 #if defined(__clang__)
 #define ABOARD_UNROLL(n) ABOARD_PRAGMA(clang loop unroll_count(n))
-#elif defined(__GNUC__)
+#elif ABOARD_GNU && __GNUC__ >= 8
 #define ABOARD_UNROLL(n) ABOARD_PRAGMA(GCC unroll n)
 #else
 #define ABOARD_UNROLL(n)
@@ -67,19 +113,41 @@
 
 /** Hides the value of an integer or pointer from the compiler. The compiler then neither derives further pointers from
  * it nor delays the sums before it; both would need registers that are not free. Emits no instruction. */
+#if ABOARD_GNU
 #define ABOARD_OPAQUE(value) __asm__ volatile("" : "+r"(value))
+#else
+#define ABOARD_OPAQUE(value) ((void)0)
+#endif
 
 /** A pointer to a multiple of n bytes. */
-#if defined(__GNUC__)
+#if ABOARD_GNU
 #define ABOARD_AT_MULTIPLE(pointer, n) __builtin_assume_aligned(pointer, n)
 #else
 #define ABOARD_AT_MULTIPLE(pointer, n) (pointer)
 #endif
 
+/** Byte `i` of a word, lowest first, as a signed number: a load where the byte order is known, else a shift. */
+ABOARD_INLINE int8_t aboard_byte_of(const int32_t *word, int32_t i) {
+#if defined(__BYTE_ORDER__) && defined(__ORDER_LITTLE_ENDIAN__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return ((const int8_t *)word)[i];
+#else
+    return (int8_t)(((uint32_t)*word >> (8 * i)) & 0xffu);
+#endif
+}
+
+/** Infinity as a float, without <math.h>, which compilers without a C library lack. */
+#if ABOARD_GNU
+#define ABOARD_INFINITY __builtin_inff()
+#else
+#define ABOARD_INFINITY (FLT_MAX * 2.0f)
+#endif
+
 /** Number of zero bits above the highest set bit; x must not be 0. */
 ABOARD_INLINE int32_t aboard_leading_zeros(uint32_t x) {
-#if defined(__GNUC__)
+#if ABOARD_GNU && UINT_MAX == 0xffffffff
     return __builtin_clz(x);
+#elif ABOARD_GNU && ULONG_MAX == 0xffffffff
+    return __builtin_clzl(x);
 #else
     int32_t zeros = 0;
     for (; x >> 31 == 0; x <<= 1) {
@@ -98,12 +166,20 @@ ABOARD_INLINE int32_t aboard_leading_zeros(uint32_t x) {
 #endif
 #endif
 
-/** Alignment of a variable, in bytes. */
+/** Alignment of a variable, in bytes, behind its name. Without GNU attributes the kernels do without it, but arenas
+ * need it: define it as your compiler has it, or round the address up in a buffer with ABOARD_ARENA_ALIGN bytes more.
+ */
+#ifndef ABOARD_ALIGNED
+#if ABOARD_GNU || defined(__TINYC__) || defined(__IAR_SYSTEMS_ICC__)
 #define ABOARD_ALIGNED(n) __attribute__((aligned(n)))
+#else
+#define ABOARD_ALIGNED(n)
+#endif
+#endif
 
 /** Section of a variable. The linker script places it into a memory region: `.aboard.<region>` for arenas,
  * `.aboard.weights.<region>` for weights. No effect for object files that are not ELF. */
-#if defined(__ELF__)
+#if defined(__ELF__) && ABOARD_GNU
 #define ABOARD_SECTION(name) __attribute__((section(name)))
 #else
 #define ABOARD_SECTION(name)

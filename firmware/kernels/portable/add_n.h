@@ -36,7 +36,7 @@ ABOARD_INLINE void aboard_add_n_s8(const aboard_add_n_t *p, const aboard_view_t 
                 for (int32_t i = 0; i < count; ++i) {
                     sum += ((const int8_t *)ABOARD_ADD_N_PIXEL(&views[i], (const uint8_t *)in[i], r, col))[c];
                 }
-                const int32_t scaled = aboard_rescaled(&p->sum, sum * (1 << 19));
+                const int32_t scaled = aboard_rescaled(&p->sum, sum * ((int32_t)1 << 19));
                 y[c] = (int8_t)aboard_clamp(scaled + p->sum.zero_point, INT8_MIN, INT8_MAX);
             }
         }

@@ -41,7 +41,7 @@ typedef struct {
 
 /** An operand of a long sum in the common scale. */
 ABOARD_INLINE int32_t aboard_sum_operand(const aboard_scaling_t *s, int32_t x) {
-    const int32_t shifted = (x - s->zero_point) * (1 << 20);
+    const int32_t shifted = (x - s->zero_point) * ((int32_t)1 << 20);
     const int32_t magnitude = s->multiplier < 0 ? -s->multiplier : s->multiplier;
     const int32_t scaled = aboard_rounding_shift(aboard_doubling_high_mul(shifted, magnitude), -s->shift);
     return s->multiplier < 0 ? -scaled : scaled;

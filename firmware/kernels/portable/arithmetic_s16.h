@@ -28,9 +28,9 @@ typedef struct {
 ABOARD_INLINE int32_t aboard_sum_operand_s16(const aboard_scaling_t *s, int32_t x) {
     const int32_t magnitude = s->multiplier < 0 ? -s->multiplier : s->multiplier;
     /* The operand of the larger scale is halved: nothing is rounded. */
-    const int32_t scaled = magnitude == 1 << 30 && s->shift == 0
-                               ? x * (1 << 14)
-                               : aboard_rounded_high_mul_shift(x * (1 << 16), magnitude, -s->shift);
+    const int32_t scaled = magnitude == (int32_t)1 << 30 && s->shift == 0
+                               ? x * ((int32_t)1 << 14)
+                               : aboard_rounded_high_mul_shift(x * ((int32_t)1 << 16), magnitude, -s->shift);
     return s->multiplier < 0 ? -scaled : scaled;
 }
 

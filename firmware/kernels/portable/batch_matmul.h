@@ -66,6 +66,7 @@ ABOARD_INLINE float aboard_matmul_result_f32(const aboard_batch_matmul_f32_t *p,
 }
 
 #define ABOARD_MATMUL_PRODUCT_S8(p, a, b) (((a) - (p)->x_zero_point) * ((b) - (p)->y_zero_point))
+#define ABOARD_MATMUL_PRODUCT_S16(p, a, b) ((int32_t)(a) * (b))
 #define ABOARD_MATMUL_PRODUCT(p, a, b) ((a) * (b))
 
 /**
@@ -110,7 +111,7 @@ ABOARD_INLINE float aboard_matmul_result_f32(const aboard_batch_matmul_f32_t *p,
         }                                                                                                              \
     }
 ABOARD_BATCH_MATMUL(s8, int8_t, int32_t, ABOARD_MATMUL_PRODUCT_S8)
-ABOARD_BATCH_MATMUL(s16, int16_t, int64_t, ABOARD_MATMUL_PRODUCT)
+ABOARD_BATCH_MATMUL(s16, int16_t, int64_t, ABOARD_MATMUL_PRODUCT_S16)
 ABOARD_BATCH_MATMUL(f32, float, float, ABOARD_MATMUL_PRODUCT)
 
 #endif

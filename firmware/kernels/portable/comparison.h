@@ -24,7 +24,7 @@ typedef struct {
 
 /** What is compared of an int8. */
 ABOARD_INLINE int32_t aboard_compared(const aboard_scaling_t *s, int32_t x) {
-    return aboard_rescaled(s, (x - s->zero_point) * (1 << 8));
+    return aboard_rescaled(s, (x - s->zero_point) * ((int32_t)1 << 8));
 }
 
 /** Comparisons of one kind; `<name>_raw_s8` is for int8 of one scale, of which no two values are compared as equal. */

@@ -73,12 +73,12 @@ ABOARD_INLINE int64_t aboard_depthwise_s16_sum(const aboard_depthwise_conv2d_sha
         if (count == s->window_width) {
             ABOARD_UNROLL(8)
             for (int32_t i = 0; i < s->window_width; ++i) {
-                sum += weight[i] * x[i * step];
+                sum += (int32_t)weight[i] * x[i * step];
             }
         } else {
             const int8_t *const end = weight + count;
             while (weight < end) {
-                sum += *weight++ * *x;
+                sum += (int32_t)*weight++ * *x;
                 x += step;
             }
         }

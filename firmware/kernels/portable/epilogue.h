@@ -84,7 +84,7 @@ ABOARD_INLINE int8_t aboard_epilogue_single(const aboard_epilogue_t *f, int32_t 
 /** The result of channel `i` of a block of four; `block` points to its ABOARD_EPILOGUE_BLOCK words. */
 ABOARD_INLINE int8_t aboard_epilogue_in_block(const aboard_epilogue_t *f, int32_t accumulator, const int32_t *block,
                                               int32_t i) {
-    return aboard_epilogue(f, accumulator, block[i], block[4 + i], ((const int8_t *)(block + 8))[i]);
+    return aboard_epilogue(f, accumulator, block[i], block[4 + i], aboard_byte_of(block + 8, i));
 }
 
 /** The first `count` results of a block of four channels, in any form; not inlined, because most models never need it.

@@ -79,8 +79,8 @@ ABOARD_REDUCTIONS(u64, uint64_t, uint64_t, 0, UINT64_MAX)
 ABOARD_REDUCE(aboard_reduce_max_f32, float, -3.402823466e+38f, element > best ? element : best)
 ABOARD_REDUCE(aboard_reduce_min_f32, float, 3.402823466e+38f, element < best ? element : best)
 /** As above, where the extreme of infinite elements is infinite. */
-ABOARD_REDUCE(aboard_reduce_max_infinite_f32, float, -__builtin_inff(), element > best ? element : best)
-ABOARD_REDUCE(aboard_reduce_min_infinite_f32, float, __builtin_inff(), element < best ? element : best)
+ABOARD_REDUCE(aboard_reduce_max_infinite_f32, float, -ABOARD_INFINITY, element > best ? element : best)
+ABOARD_REDUCE(aboard_reduce_min_infinite_f32, float, ABOARD_INFINITY, element < best ? element : best)
 ABOARD_REDUCE(aboard_reduce_prod_f32, float, 1.0f, best *element)
 ABOARD_REDUCE(aboard_reduce_all, bool, true, best &&element)
 

@@ -17,7 +17,7 @@ ABOARD_INLINE int32_t aboard_one_over_one_plus(int32_t x) {
     /* Two integer bits: 1 is 2^29. The start is 48/17 - 32/17 * half. */
     int32_t quotient = 1515870810 + aboard_doubling_high_mul(half, -1010580540);
     for (int32_t i = 0; i < 3; ++i) {
-        const int32_t error = (1 << 29) - aboard_doubling_high_mul(half, quotient);
+        const int32_t error = ((int32_t)1 << 29) - aboard_doubling_high_mul(half, quotient);
         quotient += aboard_doubling_high_mul(quotient, error) * 4;
     }
     return quotient > INT32_MAX / 2 ? INT32_MAX : quotient * 2;
@@ -42,7 +42,7 @@ ABOARD_INLINE aboard_inverse_sqrt_t aboard_inverse_sqrt(int32_t x) {
         return result;
     }
     int32_t right = 11;
-    for (; x >= 1 << 29; x /= 4) {
+    for (; x >= (int32_t)1 << 29; x /= 4) {
         ++right;
     }
     const int32_t pairs = (aboard_leading_zeros((uint32_t)x) - 1) / 2 - 1;
@@ -50,14 +50,14 @@ ABOARD_INLINE aboard_inverse_sqrt_t aboard_inverse_sqrt(int32_t x) {
     x *= (int32_t)1 << (2 * pairs);
     /* Three integer bits: 1 is 2^28. */
     const int32_t half = aboard_rounding_shift(x >> 1, 1);
-    int32_t root = 1 << 28;
+    int32_t root = (int32_t)1 << 28;
     for (int32_t i = 0; i < 5; ++i) {
         const int32_t cube = aboard_shifted_up(aboard_doubling_high_mul(aboard_doubling_high_mul(root, root), root), 6);
-        const int32_t three_halves = aboard_doubling_high_mul((1 << 28) + (1 << 27), root);
+        const int32_t three_halves = aboard_doubling_high_mul(((int32_t)1 << 28) + ((int32_t)1 << 27), root);
         root = aboard_shifted_up(three_halves - aboard_doubling_high_mul(half, cube), 3);
     }
     root = aboard_doubling_high_mul(root, 1518500250);
-    result.multiplier = right < 0 ? root * (1 << -right) : root;
+    result.multiplier = right < 0 ? root * ((int32_t)1 << -right) : root;
     result.shift = right < 0 ? 0 : -right;
     return result;
 }
@@ -67,14 +67,14 @@ ABOARD_INLINE aboard_inverse_sqrt_t aboard_inverse_sqrt(int32_t x) {
 ABOARD_INLINE int32_t aboard_log_of_sum(int32_t x) {
     const int32_t root_of_half = 1518500250;
     const int32_t root_of_root = 1805811301;
-    const int32_t quarter = 1 << 23; /* Six integer bits, as powers have. */
+    const int32_t quarter = (int32_t)1 << 23; /* Six integer bits, as powers have. */
     const int32_t zeros = aboard_leading_zeros((uint32_t)x);
     const int32_t first = aboard_shifted_up(aboard_doubling_high_mul(aboard_shifted_up(x, zeros - 1), root_of_half), 1);
     const int32_t headroom = aboard_leading_zeros((uint32_t)aboard_doubling_high_mul(x, root_of_half)) - 1;
     const int32_t second = aboard_shifted_up(x, headroom);
     /* x is at least 2^19, so that no power leaves [-1, 12]. */
-    const int32_t first_power = (12 - zeros) * (1 << 25) + quarter;
-    const int32_t second_power = (12 - headroom) * (1 << 25) - quarter;
+    const int32_t first_power = (12 - zeros) * ((int32_t)1 << 25) + quarter;
+    const int32_t second_power = (12 - headroom) * ((int32_t)1 << 25) - quarter;
     const int32_t r = ABOARD_MIN(first, second);
     const int32_t power = ABOARD_MAX(first_power, second_power);
     const int32_t p = (int32_t)(((int64_t)r + root_of_root + 1) / 2);

@@ -104,7 +104,7 @@ ABOARD_PLAIN(u64, uint64_t, uint64_t)
 /** Defines shifts of an unsigned type; parameters as for ABOARD_SHIFTS. */
 #define ABOARD_UNSIGNED_SHIFTS(name, type, bits, size)                                                                 \
     ABOARD_INLINE type aboard_shifted_right_##name(type x, bits count) {                                               \
-        return count < (size) ? (type)(x >> count) : 0;                                                                \
+        return (type)(count < (size) ? x >> count : 0);                                                                \
     }                                                                                                                  \
     ABOARD_SHIFTS(name, type, bits, size)
 

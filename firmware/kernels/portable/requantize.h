@@ -66,7 +66,7 @@ ABOARD_INLINE int32_t aboard_rounded_high_mul(int32_t a, int32_t b) {
 /** Rounded high half of 2ab: floor((ab + 2^30) / 2^31). Never called with a = b = INT32_MIN, the only pair that
  * overflows. */
 ABOARD_INLINE int32_t aboard_doubling_high_mul(int32_t a, int32_t b) {
-    return (int32_t)(((int64_t)a * b + (1 << 30)) >> 31);
+    return (int32_t)(((int64_t)a * b + ((int32_t)1 << 30)) >> 31);
 }
 
 /** x / 2^exponent, rounded, ties away from zero; exponent in [0, 31]. */

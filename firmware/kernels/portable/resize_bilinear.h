@@ -25,7 +25,7 @@ ABOARD_INLINE int8_t aboard_bilinear_mean_s8(int32_t upper_left, int32_t lower_l
     const int32_t left = upper_left * (1024 - dy) + lower_left * dy;
     const int32_t right = upper_right * (1024 - dy) + lower_right * dy;
     const int32_t sum = left * (1024 - dx) + right * dx;
-    return (int8_t)((sum + (sum > 0 ? 1 << 19 : -(1 << 19))) / (1 << 20));
+    return (int8_t)((sum + (sum > 0 ? (int32_t)1 << 19 : -((int32_t)1 << 19))) / ((int32_t)1 << 20));
 }
 
 /** Means of float, formed in the reference's order. */

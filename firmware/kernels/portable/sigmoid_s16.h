@@ -32,7 +32,7 @@ ABOARD_INLINE int32_t aboard_sigmoid_look_up(uint32_t size, int32_t bits, const 
     }
     const int32_t below = table[index];
     const int32_t above = table[index + 1];
-    return (below << bits) + (int32_t)(size & ((1u << bits) - 1u)) * (above - below);
+    return (below << bits) + (int32_t)(size & (((uint32_t)1 << bits) - 1u)) * (above - below);
 }
 
 /** The result of one element. */
@@ -42,11 +42,14 @@ ABOARD_INLINE int16_t aboard_sigmoid_element(const aboard_sigmoid_s16_t *p, int3
     const int32_t argument = (x * p->multiplier + half) >> p->shift;
     const uint32_t size = argument < 0 ? 0u - (uint32_t)argument : (uint32_t)argument;
     if (bits == ABOARD_LOGISTIC_BITS) {
-        const int32_t value = aboard_sigmoid_look_up(size, bits, table, 0xfffe);
-        return (int16_t)((argument >= 0 ? value + (1 << 9) : (1 << 25) - value + (1 << 9) - 1) >> 10);
+        const int32_t value = aboard_sigmoid_look_up(size, (int32_t)bits, table, 0xfffe);
+        return (
+            int16_t)((argument >= 0 ? value + ((int32_t)1 << 9) : ((int32_t)1 << 25) - value + ((int32_t)1 << 9) - 1) >>
+                     10);
     }
-    const int32_t value = aboard_sigmoid_look_up(size, bits, table, 0xffff);
-    const int32_t result = argument >= 0 ? value - (1 << 23) + (1 << 7) : (1 << 23) - value + (1 << 7) - 1;
+    const int32_t value = aboard_sigmoid_look_up(size, (int32_t)bits, table, 0xffff);
+    const int32_t result = argument >= 0 ? value - ((int32_t)1 << 23) + ((int32_t)1 << 7)
+                                         : ((int32_t)1 << 23) - value + ((int32_t)1 << 7) - 1;
     return (int16_t)(result >> 8);
 }
 

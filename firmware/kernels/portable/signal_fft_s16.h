@@ -15,7 +15,7 @@
 #define ABOARD_FFT(name) aboard_signal_fft_s16_##name
 #define ABOARD_FFT_T int16_t
 #define ABOARD_FFT_WIDE int32_t
-#define ABOARD_FFT_ROUND(x) ((int16_t)(((x) + (1 << 14)) >> 15))
+#define ABOARD_FFT_ROUND(x) ((int16_t)(((x) + ((int32_t)1 << 14)) >> 15))
 #define ABOARD_FFT_HALF(x) ((int16_t)((x) >> 1))
 #define ABOARD_FFT_DIVIDE(x, f) ABOARD_FFT_ROUND((int32_t)(x) * (INT16_MAX / (f)))
 #define ABOARD_FFT_MEAN(x, n) (x)

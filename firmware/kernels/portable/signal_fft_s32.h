@@ -15,7 +15,7 @@
 #define ABOARD_FFT(name) aboard_signal_fft_s32_##name
 #define ABOARD_FFT_T int32_t
 #define ABOARD_FFT_WIDE int64_t
-#define ABOARD_FFT_ROUND(x) ((int32_t)(((x) + (1 << 30)) >> 31))
+#define ABOARD_FFT_ROUND(x) ((int32_t)(((x) + ((int32_t)1 << 30)) >> 31))
 #define ABOARD_FFT_HALF(x) ((int32_t)(x) >> 1)
 #define ABOARD_FFT_DIVIDE(x, f) ABOARD_FFT_ROUND((int64_t)(x) * (INT32_MAX / (f)))
 #define ABOARD_FFT_MEAN(x, n) (x)

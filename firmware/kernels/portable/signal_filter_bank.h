@@ -69,7 +69,7 @@ ABOARD_INLINE uint32_t aboard_signal_floor_root(uint32_t x) {
     if (x == 0) {
         return 0;
     }
-    uint32_t next = 1u << ((aboard_signal_bits(x) + 1) / 2);
+    uint32_t next = (uint32_t)1 << ((aboard_signal_bits(x) + 1) / 2);
     uint32_t root;
     do {
         root = next;
@@ -179,8 +179,8 @@ ABOARD_INLINE int16_t aboard_signal_gain(uint32_t noise, const int16_t *table) {
     const int32_t bits = aboard_signal_bits(noise);
     const int16_t *part = table + 4 * bits - 6;
     const int32_t fraction = (int32_t)((bits < 11 ? noise << (11 - bits) : noise >> (bits - 11)) & 0x3ff);
-    const int32_t slope = ((part[2] * fraction) >> 5) + part[1] * 32;
-    return (int16_t)(((slope * fraction + (1 << 14)) >> 15) + part[0]);
+    const int32_t slope = ((part[2] * fraction) >> 5) + (int32_t)part[1] * 32;
+    return (int16_t)(((slope * fraction + ((int32_t)1 << 14)) >> 15) + part[0]);
 }
 
 /**
@@ -199,7 +199,7 @@ ABOARD_INLINE void aboard_signal_pcan(const aboard_signal_pcan_t *p, const uint3
     for (int32_t i = 0; i < p->channels; ++i) {
         const uint32_t gain = (uint32_t)aboard_signal_gain(noise[i], table);
         const uint32_t snr = (uint32_t)(((uint64_t)in[i] * gain) >> p->snr_shift);
-        out[i] = snr < 2u << 12 ? (snr * snr) >> 20 : (snr >> 6) - (1u << 6);
+        out[i] = snr < (uint32_t)2 << 12 ? (snr * snr) >> 20 : (snr >> 6) - ((uint32_t)1 << 6);
     }
 }
 
@@ -219,7 +219,7 @@ ABOARD_INLINE uint32_t aboard_signal_log(uint32_t x, const uint16_t *table) {
     const int32_t above = table[(fraction >> 9) + 1];
     const int32_t part = ((above - below) * (fraction & 0x1ff)) >> 16;
     const uint32_t base2 = ((uint32_t)whole << 16) + (uint32_t)(fraction + below + part);
-    return (uint32_t)((UINT64_C(45426) * base2 + (1u << 15)) >> 16);
+    return (uint32_t)((UINT64_C(45426) * base2 + ((uint32_t)1 << 15)) >> 16);
 }
 
 /**
@@ -236,7 +236,7 @@ ABOARD_INLINE void aboard_signal_filter_bank_log(const aboard_signal_filter_bank
                                                  ABOARD_UNUSED int32_t last) {
     for (int32_t i = 0; i < p->channels; ++i) {
         const uint32_t x = in[i] << p->correction_bits;
-        const uint32_t value = x > 1 ? (aboard_signal_log(x, table) * p->scale + (1u << 15)) >> 16 : 0;
+        const uint32_t value = x > 1 ? (aboard_signal_log(x, table) * p->scale + ((uint32_t)1 << 15)) >> 16 : 0;
         out[i] = (int16_t)(value < INT16_MAX ? value : INT16_MAX);
     }
 }

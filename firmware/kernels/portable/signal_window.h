@@ -63,13 +63,13 @@ ABOARD_INLINE void aboard_signal_fft_auto_scale(const aboard_signal_fft_auto_sca
         }
     }
     int32_t shift = 0;
-    while (largest > 0 && largest < 1 << 14) {
+    while (largest > 0 && largest < (int32_t)1 << 14) {
         largest <<= 1;
         ++shift;
     }
     *bits = shift;
     for (int32_t i = 0; i < p->elements; ++i) {
-        out[i] = (int16_t)((int32_t)in[i] * (1 << shift));
+        out[i] = (int16_t)((int32_t)in[i] * ((int32_t)1 << shift));
     }
 }
 

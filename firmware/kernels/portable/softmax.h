@@ -38,7 +38,7 @@ ABOARD_INLINE void aboard_softmax_pixel_s8(const aboard_softmax_s8_t *p, const i
     uint32_t sum = 0; /* Twelve integer bits. */
     for (int32_t c = 0; c < channels; ++c) {
         const int32_t step = largest - x[c];
-        sum += step < p->steps ? ((uint32_t)table[step] + (1u << 11)) >> 12 : 0;
+        sum += step < p->steps ? ((uint32_t)table[step] + ((uint32_t)1 << 11)) >> 12 : 0;
     }
     /* sum = scaled * 2^-headroom with scaled in [1, 2): its reciprocal needs no integer bits. */
     const int32_t headroom = aboard_leading_zeros(sum);

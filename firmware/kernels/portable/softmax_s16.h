@@ -48,8 +48,8 @@ ABOARD_INLINE void aboard_softmax_pixel_s16(const aboard_softmax_s16_t *p, const
     }
     /* The sum is in [2^(bits - 1), 2^bits), so it is 1 + x with 16 bits of x. */
     const int32_t bits = 32 - aboard_leading_zeros(sum);
-    const uint32_t normal = ((sum << (31 - bits)) + (1u << 13)) >> 14;
-    const int32_t centred = (int32_t)normal - (1 << 15) - (1 << 16);
+    const uint32_t normal = ((sum << (31 - bits)) + ((uint32_t)1 << 13)) >> 14;
+    const int32_t centred = (int32_t)normal - ((int32_t)1 << 15) - ((int32_t)1 << 16);
     const int32_t scale = aboard_softmax_look_up(ABOARD_MIN(centred, INT16_MAX), tables + ABOARD_SOFTMAX_S16_TABLE);
     for (int32_t c = 0; c < channels; ++c) {
         const int32_t result = (y[c] * scale + ((int32_t)1 << (bits - 2))) >> (bits - 1);

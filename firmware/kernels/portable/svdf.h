@@ -44,10 +44,10 @@ ABOARD_INLINE uint32_t aboard_svdf_s8_filter(const void *state, void *next, cons
         for (int32_t i = at; i < last; ++i) {
             const int16_t value = ((const int16_t *)state)[i + 1];
             to[i] = value;
-            sum += (uint32_t)(value * w[i]);
+            sum += (uint32_t)((int32_t)value * w[i]);
         }
         to[last] = (int16_t)feature;
-        return sum + (uint32_t)(to[last] * w[last]);
+        return sum + (uint32_t)((int32_t)to[last] * w[last]);
     }
     const int8_t *const w = (const int8_t *)time;
     int8_t *const to = (int8_t *)next;
