@@ -31,6 +31,9 @@ _MODIFIERS: Mapping[str, frozenset[str]] = {
     "nomve.fp": frozenset({"mve_float"}),
 }
 
+#: Name of the core that stands for every core that the table lacks.
+GENERIC = "generic"
+
 #: Instruction sets of host-class cores, by the name that platform.machine() returns.
 _MACHINES: Mapping[str, str] = {"x86_64": "x86-64", "amd64": "x86-64", "aarch64": "aarch64", "arm64": "aarch64"}
 
@@ -55,15 +58,15 @@ class Cpu:
     Attributes:
         name: Name with its modifiers: `cortex-m4`, `cortex-m33+nodsp`, `rv32imc`, `x86-64`.
         arch: Instruction set: `armv6-m`, `armv7-m`, `armv7e-m`, `armv8-m.main`, `armv8.1-m.main`, `rv32`, `x86-64`,
-            `aarch64`.
+            `aarch64`; `c99` for `generic`.
         features: Features: `thumb2`, `div` (integer division), `mul64` (32 x 32 to 64 bits), `dsp` (SXTB16,
             SMLAD), `fpu` (float32), `fpu64` (float64), `mve` and `mve_float` (Helium), `unaligned` (load and store of
             words at any address), `atomics`, `compressed`, `simd` (vectors of a host-class core).
         fpu: gcc's name of the FPU; `none` if the core has no FPU.
         is_host_class: True for cores that run an operating system with processes.
         modifiers: Modifiers for the units that are left out, sorted.
-        endianness: Byte order of data.
-        pointer_bytes: Bytes of an address.
+        endianness: Byte order of data; `any` for `generic`.
+        pointer_bytes: Bytes of an address; None for `generic`.
     """
 
     name: str
@@ -72,8 +75,8 @@ class Cpu:
     fpu: str = "none"
     is_host_class: bool = False
     modifiers: tuple[str, ...] = ()
-    endianness: Literal["little"] = "little"
-    pointer_bytes: int = 4
+    endianness: Literal["little", "any"] = "little"
+    pointer_bytes: int | None = 4
     #: Modifiers that may be used with this core.
     optional: tuple[str, ...] = field(default=(), repr=False)
 
@@ -98,8 +101,20 @@ class Cpu:
         return self.arch.startswith("rv")
 
     @property
+    def is_generic(self) -> bool:
+        """True for `generic`, which is no core of its own: any core with a C99 compiler."""
+        return self.base == GENERIC
+
+    @property
+    def has_host_compiler(self) -> bool:
+        """True if the code is compiled as programs of a machine of host class are: for such cores and for `generic`."""
+        return self.is_host_class or self.is_generic
+
+    @property
     def cross_compiler(self) -> str:
-        """Command of the gcc cross compiler for this core."""
+        """Command of the gcc cross compiler for this core; `cc`, the compiler of this machine, for `generic`."""
+        if self.is_generic:
+            return "cc"
         if self.is_arm_m:
             return "arm-none-eabi-gcc"
         if self.is_riscv:
@@ -108,8 +123,8 @@ class Cpu:
 
     @property
     def runs_here(self) -> bool:
-        """True if this process can execute code for the core: both have the same instruction set."""
-        return self.is_host_class and self.arch == _host_arch()
+        """True if this machine can execute code for the core: both have the same instruction set, or it has none."""
+        return self.is_generic or (self.is_host_class and self.arch == _host_arch())
 
     def mac_instruction(self, element: str) -> MacInstruction | None:
         """Returns the instruction that gives a lower bound on the core's instructions for multiply-accumulates.
@@ -118,10 +133,10 @@ class Cpu:
             element: The numpy name of the element type of the activations.
 
         Returns:
-            The instruction; None for floats on a core without an FPU, and for host-class cores, whose instructions are
-            not counted.
+            The instruction; None for floats on a core without an FPU, and for host-class cores and `generic`, whose
+            instructions are not counted.
         """
-        if self.is_host_class:
+        if self.has_host_compiler:
             return None
         rows = _MAC_INSTRUCTIONS.get(element, ())
         return next((found for feature, found in rows if feature is None or feature in self.features), None)
@@ -131,7 +146,12 @@ class Cpu:
 
         Args:
             tool: `gcc`, `clang` (host-class cores only) or `zig` (the arguments after `zig cc`).
+
+        Returns:
+            The flags; none for `generic`, whose compiler the user selects.
         """
+        if self.is_generic:
+            return ()
         if tool == "zig":
             return _zig_flags(self)
         if self.is_arm_m:
@@ -237,6 +257,8 @@ _CORES: Mapping[str, Cpu] = {
         Cpu("rv32imc", "rv32", _RV_IMC),
         Cpu("rv32imac", "rv32", _RV_IMC | {"atomics"}),
         Cpu("rv32imafc", "rv32", _RV_IMC | {"atomics", "fpu"}, fpu="f"),
+        # Any other core, by C99 alone; firmware/include/aboard/config.h checks the assumptions that are left.
+        Cpu(GENERIC, "c99", frozenset(), endianness="any", pointer_bytes=None),
         Cpu("x86-64", "x86-64", _HOST, fpu="sse2", is_host_class=True, pointer_bytes=8),
         Cpu("cortex-a53", "aarch64", _HOST, fpu="neon", is_host_class=True, pointer_bytes=8),
         Cpu("cortex-a72", "aarch64", _HOST, fpu="neon", is_host_class=True, pointer_bytes=8),
@@ -263,7 +285,9 @@ def find(name: str) -> Cpu:
         return host()
     base, *modifiers = name.lower().split("+")
     if base not in _CORES:
-        raise TargetError(f"core {name}: unknown. {did_you_mean(base, _CORES)}")
+        raise TargetError(
+            f"core {name}: unknown. {did_you_mean(base, _CORES)} For any other core use -mcpu={GENERIC}, portable C99"
+        )
     cpu = _CORES[base]
     for modifier in modifiers:
         if modifier not in cpu.optional:

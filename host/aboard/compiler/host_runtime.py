@@ -163,7 +163,7 @@ def _check(target: Target) -> None:
             f"{target}: cannot run in this process, got -runtime={target.runtime}, expected -runtime=host. "
             'Compile with target="c -runtime=host", or make a project and run it on its board'
         )
-    if target.cpu.name != machine and target.cpu.arch != Target("c -runtime=host").cpu.arch:
+    if not target.cpu.runs_here:
         raise TargetError(
             f"{target}: cannot run in this process, got code for {target.cpu.name}, "
             f"expected {machine} ({platform.machine()}). "

@@ -187,7 +187,7 @@ def _checked(tool: _Tool, path: Path | None) -> Check:
 
 
 def _microcontrollers() -> list[cpus.Cpu]:
-    return [cpu for cpu in map(cpus.find, cpus.names()) if not cpu.is_host_class]
+    return [cpu for cpu in map(cpus.find, cpus.names()) if not cpu.has_host_compiler]
 
 
 def _packages() -> list[Check]:

@@ -73,7 +73,9 @@ class Program:
     position_offset: int = 0
 
     def flash(self, target: Target) -> int | None:
-        """Returns the predicted flash of the model on a target; None if accelerators compute a part of it."""
+        """Returns the predicted flash of the model; None for `generic` and if accelerators compute a part of it."""
+        if target.cpu.is_generic:
+            return None
         own = self.own_flash(target)
         inside = distinct(
             body for step in self.steps if isinstance(step.call, ControlCall) for body in step.call.bodies

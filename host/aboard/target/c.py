@@ -57,7 +57,7 @@ _ATTRIBUTES = (
     Attribute(
         "mcpu",
         "gcc's name of the core, with modifiers for missing units: `cortex-m4`, `cortex-m33+nodsp+nofp`; `native` is "
-        "the core of this machine",
+        "the core of this machine, `generic` any other core with a C99 compiler",
         implied="-hardware, or this machine with -runtime=host",
         identity=True,
     ),
@@ -133,10 +133,15 @@ def _complete(attrs: Mapping[str, Value], where: str) -> Mapping[str, Value]:
             f"Leave it out; for soft float on a core with an FPU write -mfpu=none"
         )
     runtime = attrs.get("runtime", "host" if core.is_host_class else "standalone")
-    if runtime == "host" and not core.is_host_class:
+    if runtime == "host" and not core.has_host_compiler:
         raise TargetError(
             f"{where}: -runtime=host needs a core of host class, got {core.name}, expected one of: "
             f"{', '.join(n for n in cpus.names() if cpus.find(n).is_host_class)}. Use -runtime=standalone"
+        )
+    if core.is_generic and "flash-max" in attrs:
+        raise TargetError(
+            f"{where}: -flash-max needs a core whose code sizes were measured, got -mcpu={core.name}. "
+            f"Leave -flash-max out, or name the core"
         )
     known = {**attrs, "mcpu": core.name, "mfpu": core.fpu, "mfloat-abi": core.float_abi, "runtime": runtime}
     return regions.complete(known, where)
