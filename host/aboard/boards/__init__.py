@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from aboard.boards.board import Board
 from aboard.boards.files import SEARCH_PATH
-from aboard.boards.registry import aliases, gpu, gpus, is_known, load, names, path_of, soc_path_of
+from aboard.boards.registry import aliases, gpu, gpus, is_known, load, names, of_core, path_of, soc_path_of
 
-__all__ = ["SEARCH_PATH", "Board", "aliases", "gpu", "gpus", "is_known", "load", "names", "path_of", "soc_path_of"]
+__all__ = [
+    "SEARCH_PATH",
+    "Board",
+    "aliases",
+    "gpu",
+    "gpus",
+    "is_known",
+    "load",
+    "names",
+    "of_core",
+    "path_of",
+    "soc_path_of",
+]

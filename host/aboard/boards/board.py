@@ -74,13 +74,17 @@ __all__ = [
 ]
 
 
+#: Prefix of the id of a board of which only the core is known.
+CORE = "core:"
+
+
 class Board(BoardRecord):
     """A board and its SoC, as the selected core sees them.
 
     `Board.model_validate(board.model_dump())` gives the same board without any file.
 
     Attributes:
-        id: `vendor/board`.
+        id: `vendor/board`; `zephyr:BOARD` or `core:NAME` without a board file.
         name: Name for people.
         soc: Id of the SoC file.
         source: Source of the board's figures.
@@ -158,8 +162,15 @@ class Board(BoardRecord):
         return found
 
     @property
+    def is_core(self) -> bool:
+        """True if only the core of the board is known, as for a library that any firmware may call."""
+        return self.id.startswith(CORE)
+
+    @property
     def target(self) -> str:
         """Target string of the core: `vendor/board`, with `:core` if the board has several cores."""
+        if self.is_core:
+            return f"c -mcpu={self.core().mcpu}"
         return self.id if len(self.cores) == 1 else f"{self.id}:{self.core().name}"
 
     @property
@@ -245,7 +256,7 @@ def _problems(board: Board) -> Iterator[str]:
 def _homeless(board: Board) -> Iterator[str]:
     for role in ("load", "data"):
         homes = [region.name for region in board.memory if getattr(region, role)]
-        expected = 0 if board.is_host else 1
+        expected = 0 if board.is_host or board.is_core else 1
         if len(homes) != expected:
             got = ", ".join(homes) or "none"
             core = f" for core {board.core().name}" if len(board.cores) > 1 else ""

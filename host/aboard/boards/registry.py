@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from aboard.boards import cpu as cpus
 from aboard.boards import files as board_files
 from aboard.boards.board import (
+    CORE,
     Board,
     Core,
     Counter,
@@ -57,6 +58,7 @@ __all__ = [
     "load",
     "locate",
     "names",
+    "of_core",
     "path_of",
     "soc_path_of",
 ]
@@ -154,6 +156,27 @@ def _meaning(alias: str, said: Mapping[str, tuple[str, Path]], files: Mapping[st
         way.append(head)
         core = core or its_core
     return f"{way[-1]}:{core}" if core else way[-1]
+
+
+def of_core(mcpu: str) -> Board:
+    """Returns a board of which only the core is known: no memory, no serial port, no limits.
+
+    Args:
+        mcpu: Name of the core with its modifiers, as in the target attribute `-mcpu`.
+
+    Raises:
+        TargetError: The core is not known.
+    """
+    core = cpus.find(mcpu)
+    words = "Any core with a C99 compiler" if core.is_generic else f"Any board with {core.name}"
+    return Board(
+        id=f"{CORE}{core.name}",
+        name=words,
+        soc=f"{CORE}{core.name}",
+        source="the target",
+        soc_source="the target",
+        cores=(Core(name="cpu", mcpu=core.name),),
+    )
 
 
 def is_known(name: str) -> bool:

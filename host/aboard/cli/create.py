@@ -69,7 +69,7 @@ def command(
     """
     if name is not None and len(models) > 1:
         raise click.UsageError("--name is for one model. Compile them apart with `aboard compile --name`.")
-    chosen = boards.load(place.board_name())
+    chosen = place.board_or_core()
     if template is not None:
         # Checked before time is spent on compiling.
         templates.load(template).parse_options(options)

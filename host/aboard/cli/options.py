@@ -15,6 +15,7 @@ from aboard.cli.console import Console
 from aboard.errors import TargetError
 
 if TYPE_CHECKING:
+    from aboard.boards import Board
     from aboard.target import Target
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -178,6 +179,20 @@ class Place:
                 'Say --board B, or --target "B -input=kept" with a board B of `aboard boards`'
             )
         return hardware
+
+    def board_or_core(self) -> Board:
+        """Returns the board; where the target names none, a board of which only the core is known.
+
+        Raises:
+            AboardError: The target is not valid, or there is no such board.
+        """
+        from aboard import boards
+        from aboard.target import Target
+
+        target = None if self.target is None else Target(self.target)
+        if target is not None and target.hardware is None:
+            return boards.of_core(target.cpu.name)
+        return boards.load(self.board_name())
 
     def as_target(self) -> Target:
         """Returns the target: that of --target, or the one that the board's file names.

@@ -169,11 +169,12 @@ def _write_bundles(folder: Path, bundles: Sequence[Bundle | str | Path]) -> list
 
 def _check_models(models: Sequence[Manifest], board: Board) -> None:
     core = board.core().mcpu
+    again = f'--target "c -mcpu={core}"' if board.is_core else f"--board {board.id}"
     for model in models:
         if model.core != core:
             raise ProjectError(
                 f"{model.name}: was compiled for another core, got {model.core}, expected {core} of {board.id}. "
-                f"Compile it again with --board {board.id}"
+                f"Compile it again with {again}"
             )
 
 

@@ -35,6 +35,12 @@ def check(template: Template, board: Board) -> None:
             f"template {template.name}: is not for the board, got {board.id}, a {_kind(board)}, expected a "
             f"{template.runs_on}. Use --template {' or '.join(others)}"
         )
+    if board.is_core and not _needs_no_board(template):
+        fitting = [other.name for other in _every() if _needs_no_board(other)]
+        raise ProjectError(
+            f"template {template.name}: needs a board, got the core {board.core().mcpu} alone, expected memory and "
+            f"drivers of a board. Name one with --board, or use --template {' or '.join(fitting)}"
+        )
     if template.build == "zephyr" and board.zephyr is None:
         raise ProjectError(
             f"template {template.name}: Zephyr's name of {board.id} is unknown, got a board file without `zephyr`, "
@@ -51,6 +57,11 @@ def _every() -> list[Template]:
 
 def _kind(board: Board) -> str:
     return "host" if board.is_host else "microcontroller"
+
+
+def _needs_no_board(template: Template) -> bool:
+    """True for templates of libraries, which the firmware of any board may call."""
+    return not template.serves and template.drivers == "system" and template.runs_on != "host"
 
 
 def _is_for(template: Template, board: Board) -> bool:

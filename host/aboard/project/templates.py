@@ -17,6 +17,7 @@ import jinja2
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aboard.base import quoting, resources, toml
+from aboard.boards.board import CORE
 from aboard.errors import ProjectError, did_you_mean
 from aboard.target import runtimes
 
@@ -257,11 +258,14 @@ def default(board_id: str, *, is_host: bool) -> str:
     """Returns the name of the default template for a board.
 
     Args:
-        board_id: Id of the board. aboard has no drivers for boards that only Zephyr describes (`zephyr:BOARD`).
+        board_id: Id of the board. aboard has no drivers for boards that only Zephyr describes (`zephyr:BOARD`), and
+            none where only the core is known (`core:NAME`).
         is_host: True for a machine of host class.
     """
     if board_id.startswith("zephyr:"):
         return "zephyr"
+    if board_id.startswith(CORE):
+        return "cmake-lib"
     return "native" if is_host else "baremetal"
 
 
