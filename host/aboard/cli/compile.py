@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     epilog=example(
         "aboard compile kws.tflite --board arm/mps2_an386 -o build/kws",
         'aboard compile digits --target "c -mcpu=cortex-m0" --opt size --json',
+        'aboard compile digits --target "c -mcpu=generic" --amalgamate -o build/one_file',
         "aboard compile digits --board arm/mps2_an386 --explain",
         "aboard compile digits --board arm/mps2_an386 --print-ir-after remove-channels",
     ),
@@ -79,6 +80,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Emit code that can profile, trace, and run one operator by itself, for `aboard create` from this bundle.",
 )
+@click.option(
+    "--amalgamate",
+    is_flag=True,
+    help="Write one C file and one header, NAME.c and NAME.h, instead of a bundle, for Keil, IAR or any other IDE.",
+)
 @dimension_option
 @passes_option
 @print_ir_options
@@ -95,6 +101,7 @@ def command(
     tuning: Path | None,
     explain: bool,
     hooks: bool,
+    amalgamate: bool,
     dimensions: tuple[tuple[str, int], ...],
     passes: str | None,
     ir_before: tuple[str, ...],
@@ -124,9 +131,13 @@ def command(
         folder = output_dir or Path("build") / module.name
         if output_dir is None and not force:
             outputs.refuse_other(folder, manifests.subject(module.manifest))
-        module.save(folder, force)
+        if amalgamate:
+            module.amalgamate(folder, force)
+        else:
+            module.save(folder, force)
         trade = module.trade() if explain else None
     result = describe(module, folder, printer.dumps if printer.wanted else None, _records(module, tuning))
+    result.amalgamated = amalgamate
     if trade is not None:
         result.explain = _explained(module, trade)
     console.emit(result, lambda: _report(module, result, trade))
@@ -211,7 +222,11 @@ def _report(module: Module, result: CompileResult, trade: Trade | None) -> str:
     used = "" if result.records is None else f"\nTuning records of {result.records}"
     lines = [(name, f"{value}: {remark}") for name, value, remark in verdict.rows(result, result.board)]
     found = f"\n\n{facts(lines)}" if lines else ""
-    return f"{_summary(module, trade)}{found}\n\nBundle in {result.bundle}{used}"
+    return f"{_summary(module, trade)}{found}\n\n{_written(result)} in {result.bundle}{used}"
+
+
+def _written(result: CompileResult) -> str:
+    return f"{result.name}.c and {result.name}.h" if result.amalgamated else "Bundle"
 
 
 def _records(module: Module, given: Path | None) -> str | None:
@@ -237,6 +252,7 @@ def describe(
         target=manifest.target,
         board=module.target.hardware,
         bundle=str(folder),
+        amalgamated=False,
         generator=manifest.generator,
         input_mode=manifest.input_mode,
         macs=manifest.macs,

@@ -132,6 +132,9 @@ class CompileResult(Verdict):
     target: str = Field(description="Canonical form of the target.")
     board: str | None = Field(description="Board of the target; null if the target names no board.")
     bundle: str = Field(description="Folder of the bundle.")
+    amalgamated: bool = Field(
+        description="True if the folder holds one C file and one header (`--amalgamate`) instead of a bundle."
+    )
     generator: str = Field(description="Name and version of the program that wrote the bundle.")
     input_mode: str = Field(
         description="`consumed`: a run may overwrite the inputs; `kept`: a run does not; `rows`: the input is streamed "

@@ -15,7 +15,7 @@ from aboard.base import extensions
 from aboard.base.manifest import Manifest
 from aboard.compiler import fitting, ram_advice
 from aboard.compiler.fitting import Scheduled
-from aboard.emit import bundle, limits
+from aboard.emit import amalgamation, bundle, limits
 from aboard.errors import CapacityError, ProjectError, TargetError
 from aboard.importers import identifier, load
 from aboard.ir import Graph
@@ -113,6 +113,22 @@ class Module:
             ProjectError: The folder holds something other than an unchanged bundle, or cannot be written.
         """
         return bundle.save(self.files, self.manifest, Path(folder), force=force)
+
+    def amalgamate(self, folder: str | Path, force: bool = False) -> Path:
+        """Writes the model as one C file and one header, `<name>.c` and `<name>.h`, or nothing.
+
+        Args:
+            folder: A new folder, or an amalgamation that is replaced.
+            force: As in `save`.
+
+        Returns:
+            The folder.
+
+        Raises:
+            ProjectError: The model has hooks, or sources that need flags of their own; or the folder holds something
+                else, or cannot be written.
+        """
+        return amalgamation.save(self.files, self.manifest, Path(folder), force=force)
 
     @classmethod
     def load(cls, folder: str | Path) -> Module:
