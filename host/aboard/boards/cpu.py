@@ -286,7 +286,8 @@ def find(name: str) -> Cpu:
     base, *modifiers = name.lower().split("+")
     if base not in _CORES:
         raise TargetError(
-            f"core {name}: unknown. {did_you_mean(base, _CORES)} For any other core use -mcpu={GENERIC}, portable C99"
+            f"core {name}: unknown. Use -mcpu={GENERIC}, portable C99, for a core that is not in the list. "
+            f"{did_you_mean(base, _CORES)}"
         )
     cpu = _CORES[base]
     for modifier in modifiers:

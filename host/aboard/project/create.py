@@ -190,16 +190,17 @@ def _check_cores(models: Sequence[Manifest], template: Template) -> None:
 
 
 def _check_flags(models: Sequence[Manifest], template: Template) -> None:
-    """Refuses models whose sources need their own flags if foreign build rules compile the sources."""
-    if template.build != "none":
-        return
+    """Refuses models whose sources need flags that the build rules of the template cannot give."""
     for model in models:
-        defined = [flag for flag in model.cflags if flag.startswith("-D")]
-        if model.include_folders or model.source_flags or defined:
+        folders = model.include_folders if template.flags == "none" else ()
+        defined = template.flags == "none" and any(flag.startswith("-D") for flag in model.cflags)
+        if folders or defined or (template.flags != "source" and model.source_flags):
             device = next((node.device for node in model.nodes if node.device), "a device")
+            is_speed = not (model.include_folders or model.source_flags)
             raise ProjectError(
-                f"template {template.name}: cannot give single sources the flags that {model.name} needs for {device}. "
-                "Compile the model without that device, or use --template cmake-lib"
+                f"template {template.name}: cannot give single sources the flags that {model.name} needs for "
+                f"{'-opt=speed' if is_speed else device}. Compile the model without "
+                f"{'it' if is_speed else 'that device'}, or use --template cmake-lib"
             )
 
 

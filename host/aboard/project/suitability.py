@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from aboard.base import resources
+from aboard.boards import cpu as cpus
 from aboard.boards.board import Board
 from aboard.errors import ProjectError, did_you_mean
 from aboard.project import templates
@@ -29,11 +30,16 @@ def check(template: Template, board: Board) -> None:
         ProjectError: The template is for other boards, or Zephyr does not have the board, or the template needs drivers
             that the board's file does not name or that do not exist.
     """
-    if not _is_for(template, board):
+    if template.runs_on not in (_kind(board), "any"):
         others = [other.name for other in _every() if _is_for(other, board)]
         raise ProjectError(
             f"template {template.name}: is not for the board, got {board.id}, a {_kind(board)}, expected a "
             f"{template.runs_on}. Use --template {' or '.join(others)}"
+        )
+    if not _has_core(template, board):
+        raise ProjectError(
+            f"template {template.name}: is not for the core, got {board.core().mcpu}, expected one of: "
+            f'{", ".join(template.cores)}. Compile with --target "c -mcpu=<core>", or use --template cmake-lib'
         )
     if board.is_core and not _needs_no_board(template):
         fitting = [other.name for other in _every() if _needs_no_board(other)]
@@ -59,13 +65,18 @@ def _kind(board: Board) -> str:
     return "host" if board.is_host else "microcontroller"
 
 
+def _has_core(template: Template, board: Board) -> bool:
+    """True if the template's system compiles for the core of a board."""
+    return not template.cores or cpus.find(board.core().mcpu).base in template.cores
+
+
 def _needs_no_board(template: Template) -> bool:
     """True for templates of libraries, which the firmware of any board may call."""
     return not template.serves and template.drivers == "system" and template.runs_on != "host"
 
 
 def _is_for(template: Template, board: Board) -> bool:
-    return template.runs_on in (_kind(board), "any")
+    return template.runs_on in (_kind(board), "any") and _has_core(template, board)
 
 
 def _is_named(template: Template, board: Board) -> bool:

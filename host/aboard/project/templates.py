@@ -115,6 +115,9 @@ class Template(_Record):
         build: Build system: `cmake`, `zephyr` (CMake in a Zephyr workspace), or `none` if aboard does not build the
             project.
         next: Next step for the user with a project that aboard does not build.
+        flags: Flags that the build rules give: `source` (also to single sources), `library` (to all sources of a
+            model), or `none`. aboard refuses models that need more.
+        cores: Cores that the template's system compiles for, without modifiers; empty for every core.
         system_name: Key of board files with the name that the template's system has for a board; None if it needs none.
         serves: True if the image serves the RPC, so that aboard can run and verify it.
         bundle: Destinations of bundle files in the project, by file or folder path in the bundle. Both sides may
@@ -136,6 +139,8 @@ class Template(_Record):
     image_on_host: str | None = None
     build: Literal["cmake", "zephyr", "none"] = "cmake"
     next: str = ""
+    flags: Literal["source", "library", "none"] = "source"
+    cores: tuple[str, ...] = ()
     system_name: Literal["zephyr", "arduino"] | None = None
     serves: bool = True
     bundle: Mapping[str, str] = {}
