@@ -196,7 +196,7 @@ def _check_flags(models: Sequence[Manifest], template: Template) -> None:
         defined = template.flags == "none" and any(flag.startswith("-D") for flag in model.cflags)
         if folders or defined or (template.flags != "source" and model.source_flags):
             device = next((node.device for node in model.nodes if node.device), "a device")
-            is_speed = not (model.include_folders or model.source_flags)
+            is_speed = "-DABOARD_SPEED" in model.cflags and not (model.include_folders or model.source_flags)
             raise ProjectError(
                 f"template {template.name}: cannot give single sources the flags that {model.name} needs for "
                 f"{'-opt=speed' if is_speed else device}. Compile the model without "
