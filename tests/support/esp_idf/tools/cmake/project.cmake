@@ -1,0 +1,18 @@
+# A stand-in for ESP-IDF's build system: components are static libraries, and `main` sees them all.
+function(idf_component_register)
+  cmake_parse_arguments(given "" "" "SRCS;INCLUDE_DIRS;PRIV_INCLUDE_DIRS;REQUIRES;PRIV_REQUIRES" ${ARGN})
+  get_filename_component(name ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  add_library(${name} STATIC ${given_SRCS})
+  target_include_directories(${name} PUBLIC ${given_INCLUDE_DIRS} PRIVATE ${given_PRIV_INCLUDE_DIRS})
+endfunction()
+
+macro(project name)
+  _project(${name} C)
+  foreach(folder ${EXTRA_COMPONENT_DIRS})
+    get_filename_component(component ${folder} NAME)
+    add_subdirectory(${folder} ${CMAKE_BINARY_DIR}/components/${component})
+    list(APPEND components ${component})
+  endforeach()
+  add_subdirectory(main)
+  target_link_libraries(main PRIVATE ${components})
+endmacro()
