@@ -36,7 +36,8 @@ def files(bundle: Mapping[str, str], record: Manifest) -> dict[str, str]:
     """
     _check(record)
     texts = _Texts(bundle)
-    header = texts.inlined(f"include/{record.name}.h")
+    # Applications align the arena with a macro of config.h, which the API itself does not need.
+    header = "".join(map(texts.inlined_once, (f"include/{record.name}.h", "include/aboard/config.h")))
     sources = [f"src/{record.name}.c", *(path for path in record.sources if path != f"src/{record.name}.c")]
     taken: set[str] = set()
     parts = [_renamed(texts.inlined(path), PurePosixPath(path).stem, taken) for path in sources]
@@ -107,6 +108,12 @@ class _Texts:
         self._bundle = bundle
         self._inlined: set[str] = set()
 
+    def inlined_once(self, path: str) -> str:
+        """Returns `inlined` of a header, or a comment if the header is in the text already and has an include guard."""
+        if path in self._inlined and _GUARD.search(self._bundle[path]):
+            return f"/* {path.removeprefix('include/')}: above. */\n"
+        return self.inlined(path)
+
     def inlined(self, path: str) -> str:
         """Returns a file, with the files that it includes in place of their `#include` lines."""
         self._inlined.add(path)
@@ -118,10 +125,7 @@ class _Texts:
         return "\n".join(lines) + "\n"
 
     def _included(self, name: str, folder: PurePosixPath) -> str:
-        path = next(path for path in self._candidates(name, folder) if path in self._bundle)
-        if path in self._inlined and _GUARD.search(self._bundle[path]):
-            return f"/* {name}: above. */"
-        return self.inlined(path)
+        return self.inlined_once(next(path for path in self._candidates(name, folder) if path in self._bundle))
 
     @staticmethod
     def _candidates(name: str, folder: PurePosixPath) -> Iterator[str]:

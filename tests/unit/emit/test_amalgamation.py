@@ -50,7 +50,11 @@ def test_the_two_files_compile_alone_and_compute_the_same(name: str, tmp_path: P
 
 def test_the_header_is_the_header_of_an_application_in_c_and_cpp(tmp_path: Path) -> None:
     folder = aboard.compile(DIGITS, target="c -mcpu=generic").amalgamate(tmp_path / "one")
-    text = '#include "digits.h"\nint f(void* arena) { return digits_run(arena, DIGITS_ARENA_BYTES) == ABOARD_OK; }\n'
+    text = """#include "digits.h"
+static uint8_t arena[DIGITS_ARENA_BYTES] ABOARD_ALIGNED(ABOARD_ARENA_ALIGN);
+int f(void);
+int f(void) { return digits_run(arena, sizeof arena) == ABOARD_OK; }
+"""
     for compiler, name in (("gcc", "app.c"), ("g++", "app.cpp")):
         (folder / name).write_text(text)
         subprocess.run([compiler, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", name], cwd=folder, check=True)
