@@ -12,7 +12,7 @@ JOBS ?= 2
 FRAMEWORKS = tensorflow==2.21.0 keras==3.15.1 torch==2.13.0 scikit-learn==1.9.1 skl2onnx==1.20.0
 
 .PHONY: help setup setup-dev demo test test-full test-frameworks lint format docs docs-json docs-ops bench bench-costs \
-  bench-line bench-planner bench-check fuzz fuzz-long fuzz-page published published-page quantised compare-faults snapshots wheel clean
+  bench-line bench-planner bench-check fuzz fuzz-long fuzz-page boards-check published published-page quantised compare-faults snapshots wheel clean
 
 help:
 	@echo "make demo    set up, then take the shipped model aboard an emulated board"
@@ -29,6 +29,7 @@ help:
 	@echo "make compare-faults   draws damaged models, and counts how many \`aboard compare\` finds: SEED=, FAULTS=, UNDAMAGED="
 	@echo "make published   tries the models of git checkouts, CHECKOUTS=, and writes docs/published.json and its page"
 	@echo "make quantised   quantises models with data of git checkouts, CHECKOUTS=, and writes docs/quantised.json and its page"
+	@echo "make boards-check  compares the board files with a Zephyr tree, ZEPHYR=, and writes docs/reference/board_checks.md"
 	@echo "make snapshots   write tests/snapshots: every error message, and what commands print"
 	@echo "make wheel   build dist/*.whl"
 
@@ -137,6 +138,10 @@ published: setup-dev
 quantised: setup-dev
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/published/quantised.py $(CHECKOUTS)
 
+# Compares the board files with the device trees of a Zephyr tree; COMMIT= if the folder is no checkout.
+boards-check: setup-dev
+	@$(BIN)/python tests/boards/check.py $(ZEPHYR) $(if $(COMMIT),--commit $(COMMIT)) $(if $(SOURCE),--source $(SOURCE))
+
 published-page: setup-dev
 	@$(BIN)/python tests/published/run.py --page
 
@@ -148,3 +153,4 @@ wheel: setup-dev
 
 clean:
 	rm -rf build dist site $(VENV) .venv-frameworks
+/root/.pyenv/libexec/pyenv-hooks: line 24: enable: cannot open shared object /root/.pyenv/libexec/pyenv-realpath.dylib: /root/.pyenv/libexec/pyenv-realpath.dylib: cannot open shared object file: No such file or directory
