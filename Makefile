@@ -153,4 +153,3 @@ wheel: setup-dev
 
 clean:
 	rm -rf build dist site $(VENV) .venv-frameworks
-/root/.pyenv/libexec/pyenv-hooks: line 24: enable: cannot open shared object /root/.pyenv/libexec/pyenv-realpath.dylib: /root/.pyenv/libexec/pyenv-realpath.dylib: cannot open shared object file: No such file or directory

@@ -279,6 +279,8 @@ SESSIONS = (
             "boards --can fly",
             "boards --fits digits --can bare-metal --can arduino",
             "boards --fits digit",
+            "boards add --help",
+            "boards add",
             "boards show --help",
             "boards show arm/mps2_an386",
             "boards show arm/mps2_an38",

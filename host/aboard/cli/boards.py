@@ -11,7 +11,7 @@ from aboard import flashers, runners
 from aboard.base.table import Names, amount, facts, short_amount, table
 from aboard.base.wrapping import paragraph
 from aboard.boards.registry import Board, load
-from aboard.cli import board_fit, completion
+from aboard.cli import board_fit, boards_add, completion
 from aboard.cli.console import Console
 from aboard.cli.options import example, pass_console
 from aboard.cli.output_options import output_options
@@ -55,7 +55,7 @@ _CAN: Mapping[str, str] = MappingProxyType(
 @pass_console
 @click.pass_context
 def command(ctx: click.Context, console: Console, wanted: Sequence[str], fits: str | None, machines: bool) -> None:
-    """List boards and what works on each, or show one."""
+    """List boards and what works on each, show one, or add one."""
     if ctx.invoked_subcommand is not None:
         return
     found = [board for board in readable(console) if machines or not board.is_host]
@@ -78,6 +78,9 @@ def show(console: Console, board: str) -> None:
     """Show the board B: cores, memory, and what works on it."""
     info = describe(load(board))
     console.emit(info, lambda: _show(info))
+
+
+command.add_command(boards_add.command)
 
 
 def describe(board: Board) -> BoardInfo:

@@ -9,7 +9,14 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
-from aboard.cli.schema_boards import BoardInfo, BoardsResult, DetectResult, HardwareResult, HardwareShowResult
+from aboard.cli.schema_boards import (
+    BoardAddResult,
+    BoardInfo,
+    BoardsResult,
+    DetectResult,
+    HardwareResult,
+    HardwareShowResult,
+)
 from aboard.cli.schema_check import EvaluateResult, VerifyResult
 from aboard.cli.schema_ci import CiResult
 from aboard.cli.schema_compare import CompareResult
@@ -40,6 +47,7 @@ RESULTS: Mapping[str, type[BaseModel]] = {
     "debug": DebugResult,
     "devices": DevicesResult,
     "boards": BoardsResult,
+    "boards add": BoardAddResult,
     "boards show": BoardInfo,
     "hardware": HardwareResult,
     "hardware show": HardwareShowResult,

@@ -66,6 +66,14 @@ class BoardsResult(Result):
     needs: list[BoardNeeds] | None = Field(description="What MODEL needs on each of them; null without --fits.")
 
 
+class BoardAddResult(Result):
+    """`aboard boards add`."""
+
+    board: str = Field(description="Id of the board.")
+    files: list[str] = Field(description="Files that were written: of the board, of its SoC.")
+    source: str = Field(description="The vendor's files, with release or commit.")
+
+
 class HardwareCoreInfo(Result):
     """A core of a board, as hardware that a target can name."""
 

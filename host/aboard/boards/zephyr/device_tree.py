@@ -41,6 +41,8 @@ _KINDS: Sequence[tuple[str, Kind]] = (
     (r"soc-nv-flash", "flash"),
     (r"mmio-sram|memory-region", "ram"),
 )
+#: Controller whose flash has offsets in the flash chip in `reg`, and no addresses of the core.
+_CHIP_OFFSETS = "espressif,esp32-flash-controller"
 
 
 @dataclass(frozen=True)
@@ -246,13 +248,13 @@ def _region(node: Any) -> Region | None:
     kind: Kind | None = next((kind for text, kind in _KINDS if any(re.search(text, word) for word in words)), None)
     if kind is None and "device_type" in node.props and node.props["device_type"].to_string() == "memory":
         kind = "external" if not words else "ram"
-    if kind is None:
-        return None
-    return next(_chosen_region(node, kind), None)
+    return next(_chosen_region(node, kind), None) if kind is not None else None
 
 
 def _chosen_region(node: Any, kind: Kind = "ram") -> Iterator[Region]:
-    """Yields the region of a node with `reg`, unless the region is empty."""
+    """Yields the region of a node with `reg`, unless the region is empty or has no addresses of the core."""
+    if node.parent is not None and _CHIP_OFFSETS in _compatible(node.parent):
+        return
     for address, size in _registers(node)[:1]:
         if size:
             yield Region(_name(node), kind, address, size)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from aboard.boards import cpu as cpus
 from aboard.boards.board import Core, Memory
+from aboard.boards.vendors import cores
 from aboard.errors import BoardError
 
 _LINE = re.compile(r'^CONFIG_(\w+)=(?:"(.*)"|(.*))$', re.MULTILINE)
@@ -72,8 +73,7 @@ def _arm(config: Config) -> str | None:
         "nofp": "CPU_HAS_FPU" in config,
         "nofp.dp": "CPU_HAS_FPU_DOUBLE_PRECISION" in config or "CPU_HAS_FPU" not in config,
     }
-    optional = cpus.find(base).optional if base in cpus.names() else ()
-    return "+".join((base, *(unit for unit in optional if not has.get(unit, True))))
+    return cores.named(base, has)
 
 
 def _riscv(config: Config) -> str | None:
