@@ -31,6 +31,31 @@ does a reason without a difference. {count} of {all} boards are in the tree.
 """
 
 
+_PORTS = """
+## Bare-metal ports
+
+Each port boots and runs a model in an emulator. QEMU has a model of the machine; Unicorn has aboard's models of the
+serial port, the counter and the registers of the set-up; Renode has its own or a generated platform. No port of this
+table was tried on a board. For STM32s and RP2040, `tests/emulator/test_board_setup.py` computes the clock tree of the
+reference manual from the registers that the image leaves. `tests/unit/boards/test_pins.py` compares the pins of STM32s
+and nRF52s with the device tree: `pins` in the last column. `address` stands for the address and the interrupt.
+
+"""
+
+
+def _ports(stated: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yields the row of each core with a bare-metal port."""
+    for target in targets():
+        board = registry.load(target)
+        if board.rpc is None or board.is_host or board.uart is None:
+            continue
+        console = stated.get(target, {}).get("console")
+        compared = "none" if console is None or console["address"] != board.uart.address else "address"
+        if compared == "address" and board.soc.startswith(("st/", "nordic/nrf52")):
+            compared = "address, pins"
+        yield f"`{target}`", board.core().mcpu, f"`{board.uart.driver}`", ", ".join(board.emulators), compared
+
+
 def recorded() -> dict[str, Any]:
     """Returns the content of the record."""
     loaded: dict[str, Any] = json.loads(facts.RECORD.read_text(encoding="utf-8"))
@@ -81,6 +106,8 @@ def written() -> str:
         checked,
         "\n## Differences that stay\n\n",
         table(("board", "fact", "board file", "Zephyr", "reason"), why, left=5),
+        _PORTS,
+        table(("port", "core", "serial driver", "runs in", "serial port in Zephyr"), list(_ports(stated)), left=5),
     ]
     return "".join(parts)
 

@@ -71,6 +71,39 @@ def stm32l4(values: Values) -> tuple[int, int]:
     return core, core // prescaler(config >> 8 & 7, 3)
 
 
+def stm32f4_apb2(values: Values) -> tuple[int, int]:
+    """Clocks of the core and of a serial port on APB2."""
+    core, _ = stm32f4(values)
+    return core, core // prescaler(values[0x4002_3808] >> 13 & 7, 3)
+
+
+def stm32wb(values: Values) -> tuple[int, int]:
+    """RM0434, chapter RCC: the core, and a serial port on APB2."""
+    rcc = 0x5800_0000
+    pll, config = values[rcc + 0x0C], values[rcc + 0x08]
+    assert (pll & 3, config & 3, pll >> 28 & 1) == (2, 3, 1)
+    vco = 16 * M // ((pll >> 4 & 7) + 1) * (pll >> 8 & 127)
+    assert 96 * M <= vco <= 344 * M
+    core = vco // ((pll >> 29) + 1) // prescaler(config >> 4 & 15, 4)
+    assert core // prescaler(values[rcc + 0x108] >> 4 & 15, 4) <= 32 * M  # the second core
+    return core, core // prescaler(config >> 11 & 7, 3)
+
+
+def stm32u5(values: Values) -> tuple[int, int]:
+    """RM0456, chapter RCC: the core, and a serial port on APB2."""
+    rcc = 0x4602_0C00
+    source, dividers = values[rcc + 0x28], values[rcc + 0x34]
+    assert (source & 3, source >> 18 & 1, values[rcc + 0x1C] & 3) == (2, 1, 3)
+    vco_input = 16 * M // ((source >> 8 & 15) + 1)
+    assert 8 * M <= vco_input <= 16 * M
+    assert source >> 2 & 3 == 3
+    vco = vco_input * ((dividers & 511) + 1)
+    assert 128 * M <= vco <= 544 * M
+    core = vco // ((dividers >> 24 & 127) + 1)
+    assert values[0x4602_080C] >> 16 == 7  # range 1, booster
+    return core, core
+
+
 def rp2040(values: Values) -> tuple[int, int]:
     """RP2040 data sheet, 2.15.7 and 2.18.4."""
     assert values[0x4000_803C] & 0xE1 == 1
@@ -98,6 +131,12 @@ CLOCKS: list[tuple[str, Callable[[Values], tuple[int, int]]]] = [
     ("st/nucleo_h743zi", stm32h7),
     ("st/nucleo_l4r5zi", stm32l4),
     ("raspberrypi/rpi_pico", rp2040),
+    ("st/nucleo_f411re", stm32f4),
+    ("st/nucleo_f446re", stm32f4),
+    ("st/nucleo_g431kb", stm32l4),
+    ("st/nucleo_u575zi_q", stm32u5),
+    ("st/nucleo_wb55rg", stm32wb),
+    ("weact/blackpill_f411ce", stm32f4_apb2),
 ]
 
 
@@ -130,7 +169,9 @@ def test_the_clocks_are_those_that_the_files_say(tmp_path, name, tree):
     assert int.from_bytes(machine.uc.mem_read(0xE000_ED14, 4), "little") == (0x30000 if caches else 0)
     # Each wait ended by its bits: 100,000 reads and more are given up.
     assert machine.count < 50_000
-    ticks_in_a_bit = machine.uart.divisor / (board.uart.params.get("divisor_scale", 1) if "st/" in name else 4)
+    ticks_in_a_bit = machine.uart.divisor / (
+        board.uart.params.get("divisor_scale", 1) if board.soc.startswith("st/") else 4
+    )
     assert abs(board.uart.clock_hz / ticks_in_a_bit / board.rpc.baud - 1) < 0.005
 
 

@@ -39,7 +39,14 @@ BOTH = ("qemu", "unicorn")
 PLACES = [(board, runner) for board in EMULATED for runner in BOTH]
 PLACES.remove(("arm/mps3_an547", "unicorn"))
 PLACES += [(board, "unicorn") for board in REAL]
+# Ports with the drivers and the start-up code of others. The clocks of the STM32s are tried by test_board_setup.py, their
+# pins by unit/boards/test_pins.py; everything else here runs with ABOARD_FULL.
+KIN = ["arduino/nano_33_ble", "bbc/microbit_v2", "nordic/nrf52833dk", "nordic/nrf52dk", "st/nucleo_f411re"]
+KIN += ["st/nucleo_f446re", "st/nucleo_g431kb", "st/nucleo_u575zi_q", "st/nucleo_wb55rg", "weact/blackpill_f411ce"]
+KIN_PLACES = [(board, "unicorn") for board in KIN]
+FIRST_OF_KIN = [("bbc/microbit_v2", "unicorn"), ("st/nucleo_u575zi_q", "unicorn")]
 PLACES += [("sifive/hifive1", "qemu"), ("host/native", "native")]
+PLACES += KIN_PLACES if os.environ.get("ABOARD_FULL") else []
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +78,7 @@ def ends(pid: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize(("board", "runner"), PLACES)
+@pytest.mark.parametrize(("board", "runner"), list(dict.fromkeys([*PLACES, *FIRST_OF_KIN])))
 def test_a_port_boots_and_runs(project_of, board, runner):
     project = project_of(board)
     with project.session(runner) as device:

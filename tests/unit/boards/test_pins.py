@@ -1,0 +1,57 @@
+"""The pins of the serial line: the set-up steps against the recorded pins of Zephyr's device trees."""
+
+import re
+
+import pytest
+
+from aboard.boards import registry
+from boards import page
+
+#: First GPIO port and the alternate-function value of `MODER`, by the start of the SoC's name.
+GPIO = {"stm32f4": 0x4002_0000, "stm32f7": 0x4002_0000, "stm32h7": 0x5802_0000, "stm32l4": 0x4800_0000}
+GPIO |= {"stm32g4": 0x4800_0000, "stm32wb": 0x4800_0000, "stm32u5": 0x4202_0000}
+ALTERNATE = 2
+
+
+def cases(prefix):
+    for target, stated in page.recorded()["boards"].items():
+        board = registry.load(target)
+        if board.rpc is not None and board.soc.startswith(prefix):
+            yield pytest.param(board, stated["console"]["pins"], id=target)
+
+
+def settled(board):
+    """Returns the registers after the steps of the board, from zero."""
+    values = {}
+    for step in board.rpc.setup:
+        if step.write is not None:
+            values[step.address] = step.write
+        else:
+            old = values.get(step.address, 0xFFFF_FFFF if step.clear else 0)
+            values[step.address] = old & ~(step.clear or 0) | (step.set or 0)
+    return values
+
+
+@pytest.mark.parametrize(("board", "pins"), list(cases("st/")))
+def test_an_stm32_connects_the_pins_of_the_device_tree(board, pins):
+    first = GPIO[board.soc.partition("/")[2][:7]]
+    values = settled(board)
+    found = [re.fullmatch(r"(\w+)_[tr]x_p([a-k])(\d+)", pin) for pin in pins]
+    assert [match[1] for match in found] == [board.rpc.uart] * 2
+    functions = set()
+    for match in found:
+        port, pin = first + 0x400 * (ord(match[2]) - ord("a")), int(match[3])
+        assert values[port] >> 2 * pin & 3 == ALTERNATE
+        functions.add(values[port + 0x20 + 4 * (pin // 8)] >> 4 * (pin % 8) & 15)
+    assert len(functions) == 1
+
+
+@pytest.mark.parametrize(("board", "pins"), list(cases("nordic/nrf52")))
+def test_an_nrf52_connects_the_pins_of_the_device_tree(board, pins):
+    # Zephyr's NRF_PSEL: the function in the bits from 17 on, then 32 for each port and the pin.
+    by_function = {int(pin, 16) >> 17: int(pin, 16) & 0x7F for pin in pins}
+    assert (board.rpc.params["tx_pin"], board.rpc.params["rx_pin"]) == (by_function[0], by_function[1])
+    values = settled(board)
+    for function, value in ((0, 0x3), (1, 0xC)):
+        port, pin = divmod(by_function[function], 32)
+        assert values[0x5000_0700 + 0x300 * port + 4 * pin] == value
