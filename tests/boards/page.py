@@ -37,8 +37,8 @@ _PORTS = """
 Each port boots and runs a model in an emulator. QEMU has a model of the machine; Unicorn has aboard's models of the
 serial port, the counter and the registers of the set-up; Renode has its own or a generated platform. No port of this
 table was tried on a board. For STM32s and RP2040, `tests/emulator/test_board_setup.py` computes the clock tree of the
-reference manual from the registers that the image leaves. `tests/unit/boards/test_pins.py` compares the pins of STM32s
-and nRF52s with the device tree: `pins` in the last column. `address` stands for the address and the interrupt.
+reference manual from the registers that the image leaves. `tests/unit/boards/test_pins.py` compares the pins of STM32s,
+nRF52s and nRF5340 with the device tree: `pins` in the last column. `address` stands for the address and the interrupt.
 
 """
 
@@ -51,7 +51,7 @@ def _ports(stated: dict[str, Any]) -> Iterator[tuple[str, ...]]:
             continue
         console = stated.get(target, {}).get("console")
         compared = "none" if console is None or console["address"] != board.uart.address else "address"
-        if compared == "address" and board.soc.startswith(("st/", "nordic/nrf52")):
+        if compared == "address" and board.soc.startswith(("st/", "nordic/nrf5")):
             compared = "address, pins"
         yield f"`{target}`", board.core().mcpu, f"`{board.uart.driver}`", ", ".join(board.emulators), compared
 

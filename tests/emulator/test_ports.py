@@ -33,14 +33,14 @@ EMULATED = [
     "riscv/qemu_virt32",
     "ti/lm3s6965evb",
 ]
-REAL = ["nordic/nrf52840dk", "raspberrypi/rpi_pico"]
+REAL = ["nordic/nrf52840dk", "nordic/nrf5340dk", "raspberrypi/rpi_pico"]
 REAL += ["st/nucleo_f746zg", "st/nucleo_h743zi", "st/nucleo_l4r5zi", "st/stm32f4_disco"]
 BOTH = ("qemu", "unicorn")
 PLACES = [(board, runner) for board in EMULATED for runner in BOTH]
 PLACES.remove(("arm/mps3_an547", "unicorn"))
 PLACES += [(board, "unicorn") for board in REAL]
-# Ports with the drivers and the start-up code of others. The clocks of the STM32s are tried by test_board_setup.py, their
-# pins by unit/boards/test_pins.py; everything else here runs with ABOARD_FULL.
+# Ports with the drivers and the start-up code of others. test_board_setup.py tries the clocks of the STM32s, and
+# unit/boards/test_pins.py the pins. Everything else here runs with ABOARD_FULL.
 KIN = ["arduino/nano_33_ble", "bbc/microbit_v2", "nordic/nrf52833dk", "nordic/nrf52dk", "st/nucleo_f411re"]
 KIN += ["st/nucleo_f446re", "st/nucleo_g431kb", "st/nucleo_u575zi_q", "st/nucleo_wb55rg", "weact/blackpill_f411ce"]
 KIN_PLACES = [(board, "unicorn") for board in KIN]

@@ -87,6 +87,8 @@ class Machine(ABC):
         uc.hook_add(unicorn.UC_HOOK_BLOCK, self._block)
         uart.send = self._send
         uart.changed = self.look
+        uart.load = lambda address, count: bytes(uc.mem_read(address, count))
+        uart.store = uc.mem_write
         self.add(uart)
         self.registers: dict[int, int] = {}
         for page in registers.pages(board, self.registers):

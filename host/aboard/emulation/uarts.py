@@ -19,6 +19,8 @@ class Uart(ABC):
         size: Bytes of its registers.
         send: Receives the bytes that the image sends.
         changed: Called when the interrupt request may have changed.
+        load: Reads memory, for a port with DMA: takes address and number of bytes.
+        store: Writes memory, for a port with DMA: takes address and bytes.
     """
 
     size = _PAGE
@@ -27,6 +29,8 @@ class Uart(ABC):
         self.base = base
         self.send: Callable[[bytes], None] = _nobody
         self.changed: Callable[[], None] = _nothing
+        self.load: Callable[[int, int], bytes] = _zeros
+        self.store: Callable[[int, bytes], None] = _dropped
         self.interrupts = False
         self._waiting: deque[int] = deque()
 
@@ -66,6 +70,15 @@ def _nobody(data: bytes) -> None:
 
 def _nothing() -> None:
     pass
+
+
+def _zeros(address: int, count: int) -> bytes:
+    del address
+    return bytes(count)
+
+
+def _dropped(address: int, data: bytes) -> None:
+    del address, data
 
 
 class Cmsdk(Uart):
@@ -215,6 +228,62 @@ class Nrf51(Uart):
             self.send(bytes([value & 0xFF]))
 
 
+class NrfUarte(Uart):
+    """UARTE of nRF53 and nRF91: DMA moves the bytes. A transfer that is started ends when its buffer is full."""
+
+    def __init__(self, base: int) -> None:
+        super().__init__(base)
+        self._registers: dict[int, int] = {}
+        self._started = False
+
+    def reset(self) -> None:
+        """Puts it into the state after a reset; what waits on the line stays."""
+        super().reset()
+        self._registers.clear()
+        self._started = False
+
+    @override
+    def receive(self, data: bytes) -> None:
+        """Queues bytes from the host, and moves them to memory while a transfer is started."""
+        super().receive(data)
+        self._move()
+
+    @property
+    def requests(self) -> bool:
+        """True while ENDRX is raised and its interrupt enabled."""
+        return self.interrupts and bool(self._registers.get(0x110))
+
+    @override
+    def read(self, offset: int, size: int) -> int:
+        """Returns the stored value: events and settings."""
+        return self._registers.get(offset, 0)
+
+    @override
+    def write(self, offset: int, size: int, value: int) -> None:
+        """STARTRX and STARTTX start transfers while the port is enabled; other registers store the value."""
+        self._registers[offset] = value
+        if offset == 0x304:
+            self._enable(value & 0x10)
+        elif offset == 0x110:
+            self.changed()
+        elif self._registers.get(0x500) == 8 and offset in (0x000, 0x008):
+            if offset == 0x008:
+                self.send(self.load(self._registers.get(0x544, 0), self._registers.get(0x548, 0)))
+                self._registers[0x120] = 1
+            else:
+                self._started = True
+                self._move()
+
+    def _move(self) -> None:
+        """Fills the receive buffer, if a transfer is started and enough bytes wait."""
+        count = self._registers.get(0x538, 0)
+        if self._started and len(self._waiting) >= count > 0:
+            self._started = False
+            self.store(self._registers.get(0x534, 0), bytes(self._take() for _ in range(count)))
+            self._registers[0x110] = 1
+            self.changed()
+
+
 class Ns16550(Uart):
     """UART 16550, with a register stride of 1 << `reg_shift` bytes."""
 
@@ -248,6 +317,7 @@ MODELS: Mapping[str, type[Uart]] = {
     "cmsdk": Cmsdk,
     "pl011": Pl011,
     "nrf51": Nrf51,
+    "nrf_uarte": NrfUarte,
     "ns16550": Ns16550,
     "stm32_usart_v1": Stm32UsartV1,
     "stm32_usart_v2": Stm32UsartV2,

@@ -46,12 +46,13 @@ def test_an_stm32_connects_the_pins_of_the_device_tree(board, pins):
     assert len(functions) == 1
 
 
-@pytest.mark.parametrize(("board", "pins"), list(cases("nordic/nrf52")))
-def test_an_nrf52_connects_the_pins_of_the_device_tree(board, pins):
+@pytest.mark.parametrize(("board", "pins"), [*cases("nordic/nrf52"), *cases("nordic/nrf5340")])
+def test_an_nrf_connects_the_pins_of_the_device_tree(board, pins):
     # Zephyr's NRF_PSEL: the function in the bits from 17 on, then 32 for each port and the pin.
     by_function = {int(pin, 16) >> 17: int(pin, 16) & 0x7F for pin in pins}
     assert (board.rpc.params["tx_pin"], board.rpc.params["rx_pin"]) == (by_function[0], by_function[1])
     values = settled(board)
     for function, value in ((0, 0x3), (1, 0xC)):
         port, pin = divmod(by_function[function], 32)
-        assert values[0x5000_0700 + 0x300 * port + 4 * pin] == value
+        first = 0x5084_2700 if board.soc == "nordic/nrf5340" else 0x5000_0700
+        assert values[first + 0x300 * port + 4 * pin] == value

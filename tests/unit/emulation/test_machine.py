@@ -13,7 +13,7 @@ from aboard.emulation import boot, registers
 from aboard.emulation.machine import NEVER
 from aboard.emulation.riscv import Plic
 from aboard.emulation.timers import Mtime, Nrf51Timer
-from aboard.emulation.uarts import MODELS, Cmsdk, Nrf51, Ns16550, Pl011, Stm32UsartV1, Stm32UsartV2
+from aboard.emulation.uarts import MODELS, Cmsdk, Nrf51, NrfUarte, Ns16550, Pl011, Stm32UsartV1, Stm32UsartV2
 from aboard.errors import ToolError, TransportError
 from support.bundles import tiny_bundle
 
@@ -64,6 +64,29 @@ def test_a_serial_port(model, data, enable, status, ready, empty):
     assert not uart.requests
     uart.write(data, 4, 0x41)
     assert sent == b"A"
+
+
+def test_a_uarte_moves_bytes_by_dma():
+    sent, memory = bytearray(), {}
+    uart = NrfUarte(0x1000)
+    uart.send, uart.load, uart.store = sent.extend, lambda at, count: b"T" * count, memory.__setitem__
+    for offset, value in ((0x534, 0x2000_0000), (0x538, 1), (0x544, 0x2000_0010), (0x548, 1), (0x304, 0x10)):
+        uart.write(offset, 4, value)
+    uart.receive(b"ab")
+    uart.write(0x000, 4, 1)
+    assert (memory, uart.requests) == ({}, False)  # not enabled
+    uart.write(0x500, 4, 8)
+    for byte in (b"a", b"b"):
+        uart.write(0x000, 4, 1)
+        assert (memory, uart.requests, uart.read(0x110, 4)) == ({0x2000_0000: byte}, True, 1)
+        uart.write(0x110, 4, 0)
+        assert not uart.requests
+    uart.write(0x000, 4, 1)
+    assert not uart.requests
+    uart.receive(b"c")
+    assert memory == {0x2000_0000: b"c"}
+    uart.write(0x008, 4, 1)
+    assert (sent, uart.read(0x120, 4)) == (b"T", 1)
 
 
 @pytest.mark.parametrize(
