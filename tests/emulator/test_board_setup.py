@@ -104,17 +104,22 @@ def stm32u5(values: Values) -> tuple[int, int]:
     return core, core
 
 
-def rp2040(values: Values) -> tuple[int, int]:
+def rp2040(values: Values, clocks: int = 0x4000_8000, pll: int = 0x4002_8000) -> tuple[int, int]:
     """RP2040 data sheet, 2.15.7 and 2.18.4."""
-    assert values[0x4000_803C] & 0xE1 == 1
-    assert values[0x4000_8048] == 0x800
-    assert values[0x4000_8030] & 3 == 2
-    vco = 12 * M // (values[0x4002_8000] & 63) * values[0x4002_8008]
+    assert values[clocks + 0x3C] & 0xE1 == 1
+    assert values[clocks + 0x48] == 0x800
+    assert values[clocks + 0x30] & 3 == 2
+    vco = 12 * M // (values[pll] & 63) * values[pll + 0x08]
     assert 750 * M <= vco <= 1600 * M
-    assert values[0x4002_8004] & 0x29 == 0
-    dividers = values[0x4002_800C]
+    assert values[pll + 0x04] & 0x29 == 0
+    dividers = values[pll + 0x0C]
     core = vco // (dividers >> 16 & 7) // (dividers >> 12 & 7)
     return core, core
+
+
+def rp2350(values: Values) -> tuple[int, int]:
+    """RP2350 data sheet, 8.1 and 8.6: as RP2040, at other addresses."""
+    return rp2040(values, 0x4001_0000, 0x4005_0000)
 
 
 def prescaler(field: int, bits: int) -> int:
@@ -131,6 +136,7 @@ CLOCKS: list[tuple[str, Callable[[Values], tuple[int, int]]]] = [
     ("st/nucleo_h743zi", stm32h7),
     ("st/nucleo_l4r5zi", stm32l4),
     ("raspberrypi/rpi_pico", rp2040),
+    ("raspberrypi/rpi_pico2", rp2350),
     ("st/nucleo_f411re", stm32f4),
     ("st/nucleo_f446re", stm32f4),
     ("st/nucleo_g431kb", stm32l4),

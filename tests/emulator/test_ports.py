@@ -42,7 +42,14 @@ PLACES += [(board, "unicorn") for board in REAL]
 # Ports with the drivers and the start-up code of others. test_board_setup.py tries the clocks of the STM32s, and
 # unit/boards/test_pins.py the pins. Everything else here runs with ABOARD_FULL.
 KIN = ["arduino/nano_33_ble", "bbc/microbit_v2", "nordic/nrf52833dk", "nordic/nrf52dk", "st/nucleo_f411re"]
-KIN += ["st/nucleo_f446re", "st/nucleo_g431kb", "st/nucleo_u575zi_q", "st/nucleo_wb55rg", "weact/blackpill_f411ce"]
+KIN += [
+    "raspberrypi/rpi_pico2",
+    "st/nucleo_f446re",
+    "st/nucleo_g431kb",
+    "st/nucleo_u575zi_q",
+    "st/nucleo_wb55rg",
+    "weact/blackpill_f411ce",
+]
 KIN_PLACES = [(board, "unicorn") for board in KIN]
 FIRST_OF_KIN = [("bbc/microbit_v2", "unicorn"), ("st/nucleo_u575zi_q", "unicorn")]
 PLACES += [("sifive/hifive1", "qemu"), ("host/native", "native")]

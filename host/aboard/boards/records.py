@@ -110,19 +110,20 @@ class BoardStatus(BoardRecord):
 
 
 class Boot(BoardRecord):
-    """A block before the vector table of the image. The boot ROM of the SoC loads and calls the block.
+    """A block before the vector table of the image, for the boot ROM of the SoC: code, or a description of the image.
 
     Attributes:
         driver: Name of the source file in `firmware/ports/boot/`.
         block_bytes: Bytes of the block, which is at the start of the region with `load = true`.
-        run_address: RAM address that the boot ROM copies the block to.
-        address: First register of the flash controller that the block sets up.
+        run_address: RAM address that the boot ROM copies the block to before it calls the block; None if the block is a
+            description, which the boot ROM reads.
+        address: First register of the flash controller that the block sets up; None if the block is a description.
     """
 
     driver: Identifier
     block_bytes: _Positive
-    run_address: _Address
-    address: _Address
+    run_address: _Address | None = None
+    address: _Address | None = None
 
 
 class Core(BoardRecord):

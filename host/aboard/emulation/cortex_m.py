@@ -188,16 +188,25 @@ class CortexM(Machine):
         return self._vector(1) | 1
 
     def _boot(self, boot: Boot) -> int:
-        """Runs the steps of the boot ROM; returns the RAM address of the image's first block."""
+        """Runs the steps of the boot ROM; returns where execution starts: in the copied block, or in the image."""
         start = self.board.load_memory.address if self.board.load_memory else 0
+        block = bytes(self.uc.mem_read(start, boot.block_bytes))
         try:
-            code = boots.code(boot, bytes(self.uc.mem_read(start, boot.block_bytes)))
+            if boot.run_address is None:
+                return self._start_image(boots.vectors(boot, block))
+            code = boots.code(boot, block)
         except ValueError as error:
             raise LockupError(str(error)) from error
         self.uc.mem_write(boot.run_address, code)
         self.uc.reg_write(arm.UC_ARM_REG_SP, boot.run_address)
         self.uc.reg_write(arm.UC_ARM_REG_LR, 0)
         return boot.run_address | 1
+
+    def _start_image(self, table: int) -> int:
+        """Starts an image with a vector table; returns where execution starts."""
+        stack, entry = (int.from_bytes(self.uc.mem_read(table + at, 4), "little") for at in (0, 4))
+        self.uc.reg_write(arm.UC_ARM_REG_SP, stack)
+        return entry | 1
 
     def service(self, pc: int) -> bool:
         """Enters or leaves an interrupt, or restarts; returns True if execution continues elsewhere than at `pc`."""

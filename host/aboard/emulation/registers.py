@@ -70,6 +70,6 @@ def pages(board: Board, values: dict[int, int]) -> list[Registers]:
         values: Storage of the register values by address; empty after a reset.
     """
     touched = {step.address for step in board.setup} | {rule.address for rule in board.status}
-    touched |= {board.boot.address} if board.boot else set()
+    touched |= {board.boot.address} if board.boot and board.boot.address is not None else set()
     bases = {address & -_PAGE for address in touched} - {_SYSTEM}
     return [Registers(base, values, board.status) for base in sorted(bases)]

@@ -266,3 +266,20 @@ def test_a_core_that_locks_up_is_reported(tmp_path):
         line.close()
         with pytest.raises(TransportError, match="the line is closed"):
             line.read(1)
+
+
+def test_the_boot_block_of_rp2350():
+    pico2 = boards.load("raspberrypi/rpi_pico2").boot
+    words = [0xFFFFDED3, 0x10210142, 0x203, 0x10000200, 0x3FF, 0, 0xAB123579]
+
+    def found(**changed):
+        given = [changed.get(f"at{i}", word) for i, word in enumerate(words)]
+        return boot.vectors(pico2, b"".join(word.to_bytes(4, "little") for word in given) + bytes(484))
+
+    assert found() == 0x1000_0200
+    with pytest.raises(ValueError, match="no start, got 0x00000000, expected 0xffffded3"):
+        found(at0=0)
+    with pytest.raises(ValueError, match=r"wrong end, got 0x000002ff, 0x00000000, 0xab123579, expected 0x000003ff"):
+        found(at4=0x2FF)
+    with pytest.raises(ValueError, match=r"no image for Arm with a vector table, got type 0x1101"):
+        found(at1=0x11010142)
