@@ -132,6 +132,23 @@ def test_a_subgraph_that_two_nodes_call_is_compiled_once() -> None:
     assert len(control.graphs(load(model))) == 2
 
 
+def test_a_subgraph_that_two_nodes_call_with_different_constants() -> None:
+    """Constants go into copies of the subgraph, each of which is a function of its own."""
+    shape = (1, 4)
+    branch = ModelBuilder(border=(["x", "c"], ["t"]))
+    builder = ModelBuilder(called=[branch]).tensor("flag", (1,), np.bool_)
+    for graph, names in ((branch, "xct"), (builder, "xyz")):
+        for name in names:
+            graph.tensor(name, shape, np.int32)
+    branch.op("ADD", ["x", "c"], ["t"])
+    for name, value in (("five", 5), ("nine", 9)):
+        builder.tensor(name, shape, np.int32, data=[[value] * 4])
+    options = {"ThenSubgraphIndex": 1, "ElseSubgraphIndex": 1}
+    builder.op("IF", ["flag", "x", "five"], ["y"], options).op("IF", ["flag", "y", "nine"], ["z"], options)
+    model = builder.build(["flag", "x"], ["y", "z"])
+    one_op.check_equal(model, np.array([True]), np.array([[1, 2, 3, 4]], np.int32))
+
+
 def test_records_of_the_layers_inside() -> None:
     manifest = aboard.compile(control_models.nested(1), target="c -mcpu=cortex-m4").manifest
     loop = manifest.nodes[-1]

@@ -124,6 +124,17 @@ def test_the_state_is_the_variable() -> None:
     assert (state.name, state.changes) == ("v", True)
 
 
+def test_subgraphs_that_two_nodes_call_with_different_variables() -> None:
+    """The copies of a subgraph for each node are functions of their own."""
+    model = Body()
+    model.called = [adding(), adding("w"), plain()]
+    model.tensor("flag", (1,), np.bool_)
+    for x, y, others in (("x", "y", (1, 2)), ("y", "z", (2, 1)), ("z", "u", (3, 1))):
+        options = dict(zip(("ThenSubgraphIndex", "ElseSubgraphIndex"), others, strict=True))
+        model.op("IF", ["flag", x], [model.values(y)], options)
+    check(model.build(["flag", "x"], ["y", "z", "u"]), flagged)
+
+
 def looped(inner: Body | None = None) -> bytes:
     """Returns a model of a loop that adds the input to a variable as often as `n` says; `inner` is called inside."""
     condition = Body(["i", "n", "x"])

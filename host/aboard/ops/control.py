@@ -106,6 +106,17 @@ def graphs(graph: Graph) -> list[Graph]:
     return list(found.values())
 
 
+def name_apart(graph: Graph) -> None:
+    """Gives graphs inside nodes names of their own, from which their C functions are named; copies have one name."""
+    names = set[str]()
+    for body in graphs(graph):
+        name, count = body.name, 1
+        while body.name in names:
+            count += 1
+            body.name = f"{name}_{count}"
+        names.add(body.name)
+
+
 class ControlOp(Op):
     """What IF and WHILE share."""
 

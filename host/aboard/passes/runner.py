@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 
 from aboard.errors import VerifyError
 from aboard.ir import Graph
-from aboard.ops.control import graphs
+from aboard.ops.control import graphs, name_apart
 from aboard.ops.verify import verify
 from aboard.passes.contract import Pass
 
 
 def run_passes(graph: Graph, passes: Sequence[Pass], on_step: Callable[[str], object] | None = None) -> None:
     """Runs passes in order, first on the graphs inside nodes and then on the graph itself.
+
+    Passes may copy the graphs inside nodes; afterwards each has a name of its own.
 
     Args:
         graph: A verified graph; changed in place, like those inside it.
@@ -29,6 +31,7 @@ def run_passes(graph: Graph, passes: Sequence[Pass], on_step: Callable[[str], ob
     for body in graphs(graph):
         _run(body, [step for step in passes if not step.changes_borders], None)
     _run(graph, passes, on_step)
+    name_apart(graph)
 
 
 def _run(graph: Graph, passes: Sequence[Pass], on_step: Callable[[str], object] | None) -> None:
