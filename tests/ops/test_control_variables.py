@@ -173,12 +173,99 @@ def test_a_branch_in_a_loop() -> None:
     check(looped(adding()), counted)
 
 
-def test_a_condition_that_assigns_is_refused() -> None:
+def test_a_condition_that_assigns() -> None:
+    """The condition assigns a variable that the model has set to a constant: the constant stays outside of the loop."""
     condition = Body()
-    condition.assign("x")
-    condition.tensor("more", (1,), np.bool_, data=[False]).giving("more")
+    condition.assign(condition.sum("x", condition.read("r"), "t"))
+    condition.tensor("most", SHAPE, np.int8, scale=SCALE, data=[[90] * 4]).tensor("less", SHAPE, np.bool_)
+    condition.tensor("axes", (1,), np.int32, data=[1]).tensor("more", (1,), np.bool_)
+    condition.op("LESS", ["t", "most"], ["less"]).op("REDUCE_ALL", ["less", "axes"], ["more"]).giving("more")
     model = Body()
     model.called = [condition, Body().giving("x")]
+    model.tensor("start", SHAPE, np.int8, scale=SCALE, data=[[10, 20, 30, 40]])
+    model.assign("start")
     model.op("WHILE", ["x"], [model.values("y")], {"CondSubgraphIndex": 1, "BodySubgraphIndex": 2})
-    with pytest.raises(ModelError, match="node 0 WHILE: its condition assigns a variable, expected one that only"):
-        load(model.build(["x"], ["y"]))
+    data = model.build(["x"], ["y", model.read("a")])
+    check(data, lambda step: {"x": np.full(SHAPE, 5 + step, np.int8)})
+
+
+# Handles that are operands.
+
+
+def handled() -> Body:
+    """Returns a graph that adds its operand to the variable that its other operand names."""
+    body = Body(["h", "x"])
+    body.tensor("h", (), np.int32)
+    body.op("READ_VARIABLE", ["h"], [body.values("r")]).op("ASSIGN_VARIABLE", ["h", body.sum("x", "r", "t")], [])
+    return body.giving("t")
+
+
+def handling(*variables: str) -> Body:
+    """Returns a model without operators that has initial values for variables."""
+    model = Body()
+    initial = Body(())
+    initial.tensor("c", SHAPE, np.int8, scale=SCALE, data=[[1, 2, 3, 4]])
+    for variable in variables:
+        initial.assign("c", variable)
+    model.called = [initial]
+    model.op("CALL_ONCE", [], [], {"InitSubgraphIndex": 1})
+    return model
+
+
+def test_handles_as_operands_of_branches() -> None:
+    """Two nodes call the same branches with the handles of two variables."""
+    model = handling("v", "w")
+    model.called += [handled(), handled()]
+    model.tensor("flag", (1,), np.bool_)
+    options = {"ThenSubgraphIndex": 2, "ElseSubgraphIndex": 3}
+    model.op("IF", ["flag", model.handle("v"), "x"], [model.values("y")], options)
+    model.op("IF", ["flag", model.handle("w"), "y"], [model.values("z")], options)
+    check(model.build(["flag", "x"], ["y", "z"]), flagged)
+
+
+def passing(results: Sequence[str]) -> bytes:
+    """Returns a model of a loop with two handles among its values."""
+    operands = ["i", "n", "x", "h_v", "h_w"]
+    condition, body, model = Body(operands), Body(operands), handling("v", "w")
+    for each in (condition, body, model):
+        each.tensor("n", (1,), np.int32)
+    for each in (condition, body):
+        each.tensor("i", (1,), np.int32).tensor("h_v", (), np.int32).tensor("h_w", (), np.int32)
+    condition.tensor("more", (1,), np.bool_).op("LESS", ["i", "n"], ["more"]).giving("more")
+    body.tensor("one", (1,), np.int32, data=[1]).tensor("j", (1,), np.int32).op("ADD", ["i", "one"], ["j"])
+    body.op("READ_VARIABLE", ["h_v"], [body.values("r")])
+    body.op("ASSIGN_VARIABLE", ["h_v", body.sum("x", "r", "t")], []).op("ASSIGN_VARIABLE", ["h_w", "r"], [])
+    model.called += [condition, body.giving("j", "n", "x", *results)]
+    model.tensor("zero", (1,), np.int32, data=[0])
+    for name, shape in (("count", (1,)), ("limit", (1,)), ("one", ()), ("other", ())):
+        model.tensor(name, shape, np.int32)
+    given = ["zero", "n", "x", model.handle("v"), model.handle("w")]
+    left = ["count", "limit", model.values("y"), "one", "other"]
+    model.op("WHILE", given, left, {"CondSubgraphIndex": 2, "BodySubgraphIndex": 3})
+    model.op("READ_VARIABLE", ["other"], [model.values("a")])
+    return model.build(["n", "x"], ["count", "a"])
+
+
+def test_handles_as_values_of_a_loop() -> None:
+    check(passing(["h_v", "h_w"]), counted)
+
+
+def test_handles_that_change_places_are_refused() -> None:
+    with pytest.raises(ModelError) as caught:
+        load(passing(["h_w", "h_v"]))
+    assert (
+        "node 3 WHILE: computes tensor 5 (one), which is not always the handle of one variable, expected the same. "
+        "Export the model again"
+    ) in str(caught.value)
+
+
+def test_the_first_assignment_in_the_file_fills_a_variable() -> None:
+    """That of the model, though the branch is called before it."""
+    then = adding()
+    model = Body()
+    model.called = [then, plain()]
+    model.tensor("flag", (1,), np.bool_).tensor("moved", SHAPE, np.int8, scale=SCALE, zero_point=9)
+    model.op("IF", ["flag", "x"], [model.values("y")], {"ThenSubgraphIndex": 1, "ElseSubgraphIndex": 2})
+    model.op("ADD", ["x", "x"], ["moved"])
+    model.assign("moved")
+    check(model.build(["flag", "x"], ["y"]), flagged)

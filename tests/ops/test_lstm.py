@@ -92,7 +92,10 @@ class Layer:
                 tensors[name]["zero_point"] = zero_point
 
     def model(self) -> bytes:
-        build, tensors = ModelBuilder(), self.tensors()
+        return self.builder().build(["x"], ["y"])
+
+    def builder(self) -> ModelBuilder:
+        build, tensors = ModelBuilder(border=(["x"], ["y"])), self.tensors()
         operands: list[str | int] = [-1 if name is None else name for name in OPERANDS]
         for index in self.present:
             tensors[f"p{index}"] = {**tensors["b0"]}
@@ -104,8 +107,7 @@ class Layer:
         for name, properties in tensors.items():
             build.tensor(name, properties.pop("shape"), properties.pop("dtype"), **properties)
         options = {"FusedActivationFunction": "TANH", "TimeMajor": self.time_major, "CellClip": self.clip}
-        build.op("UNIDIRECTIONAL_SEQUENCE_LSTM", operands, ["y"], {**options, **self.options})
-        return build.build(["x"], ["y"])
+        return build.op("UNIDIRECTIONAL_SEQUENCE_LSTM", operands, ["y"], {**options, **self.options})
 
     def runs(self) -> list[list[np.ndarray]]:
         return recurrent.draws(self.sequence(self.inputs), self.dtype, self.seed)

@@ -93,14 +93,17 @@ class Filter:
         return {"x": 0.05, "w": 0.01, "t": time, "b": float(sums), "s": feature, "y": result}
 
     def model(self) -> bytes:
-        build, tensors = ModelBuilder(), self.tensors()
+        return self.builder().build(["x"], ["y"])
+
+    def builder(self) -> ModelBuilder:
+        build, tensors = ModelBuilder(border=(["x"], ["y"])), self.tensors()
         for name, properties in self.wrong.items():
             tensors[name] |= properties
         for name, properties in tensors.items():
             build.tensor(name, properties.pop("shape"), properties.pop("dtype"), **properties)
         operands = ["x", "w", "t", "b" if self.bias else -1, "s"]
         options = {"Rank": self.rank, "FusedActivationFunction": self.activation}
-        return build.op("SVDF", operands, ["y"], options).build(["x"], ["y"])
+        return build.op("SVDF", operands, ["y"], options)
 
     def steps(self) -> list[list[np.ndarray]]:
         dtype = np.float32 if self.is_float else np.int8

@@ -13,6 +13,7 @@ model = (
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -167,6 +168,11 @@ class ModelBuilder:
         """Gives the tensors, in order, these names in the file; operators refer to them by number from here on."""
         for tensor, name in zip(self._tensors, names, strict=True):
             tensor.name = name
+        return self
+
+    def like(self, other: ModelBuilder, *names: str) -> ModelBuilder:
+        """Adds tensors as another builder has them, under the same names."""
+        self._tensors += [dataclasses.replace(tensor) for tensor in other._tensors if tensor.name in names]
         return self
 
     def op(

@@ -112,11 +112,11 @@ def _branch(step: Step, call: ControlCall) -> list[str]:
         "    if (*(const bool *)x0) {",
         *_copies_in(then, given, "x", 1),
         *_called(then),
-        *_copies_out(then, results),
+        *_copies_out(then.outputs, results),
         "    } else {",
         *_copies_in(otherwise, given, "x", 1),
         *_called(otherwise),
-        *_copies_out(otherwise, results),
+        *_copies_out(otherwise.outputs, results),
         "    }",
     ]
 
@@ -129,12 +129,13 @@ def _loop(step: Step, call: ControlCall) -> list[str]:
         "    for (;;) {",
         *_copies_in(condition, values, "y", 0),
         *_called(condition),
+        *_copies_out(condition.outputs[1:], values, len(values) - len(condition.outputs) + 1),
         f"        if (!*(const bool *)(arena + {condition.outputs[0]})) {{",
         "            break;",
         "        }",
         *_copies_in(body, values, "y", 0),
         *_called(body),
-        *_copies_out(body, values),
+        *_copies_out(body.outputs, values),
         "    }",
     ]
 
@@ -147,8 +148,8 @@ def _copies_in(body: Body, tensors: Sequence[Tensor], name: str, first: int) -> 
     ]
 
 
-def _copies_out(body: Body, tensors: Sequence[Tensor]) -> list[str]:
-    pairs = enumerate(zip(body.outputs, tensors, strict=True))
+def _copies_out(offsets: Sequence[int], tensors: Sequence[Tensor], first: int = 0) -> list[str]:
+    pairs = enumerate(zip(offsets, tensors[first:], strict=True), first)
     return [f"        memcpy(y{index}, arena + {offset}, {tensor.type.bytes});" for index, (offset, tensor) in pairs]
 
 

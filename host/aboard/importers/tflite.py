@@ -13,15 +13,16 @@ from collections.abc import Mapping
 from typing_extensions import override
 
 from aboard.errors import AboardError, ModelError
-from aboard.importers import tflite_free, tflite_state
+from aboard.importers import tflite_free
 from aboard.importers.diagnostics import Diagnostics
 from aboard.importers.registry import Importer, register
 from aboard.importers.tflite_compiled import compiled_for
+from aboard.importers.tflite_context import Context
 from aboard.importers.tflite_control import Bodies
 from aboard.importers.tflite_file import IDENTIFIER, File, parse
 from aboard.importers.tflite_interface import Interface
 from aboard.importers.tflite_state import Variables
-from aboard.importers.tflite_subgraph import Context, SubgraphReader
+from aboard.importers.tflite_subgraph import SubgraphReader
 from aboard.ir import Graph, State
 from aboard.ops.verify import verify
 
@@ -59,7 +60,7 @@ class _Import:
     def __init__(self, file: File, where: str) -> None:
         self._where = where
         self._diagnostics = Diagnostics(where)
-        self._context = Context(file, where, self._diagnostics, Variables(self._diagnostics.add))
+        self._context = Context(file, where, self._diagnostics, Variables(self._diagnostics.add, file))
         self._bodies = Bodies(self._context)
         self._context.body = self._bodies.read
         self._reader = SubgraphReader(self._context)
@@ -104,7 +105,7 @@ class _Import:
     def _states(self) -> list[State]:
         """Returns the states with names of their own; a node computes the next value of each that changes."""
         reader = self._reader
-        states = [*self._context.variables.states(), *tflite_state.states_of_tensors(reader.values), *reader.states]
+        states = [*self._context.variables.states(), *reader.state.tensors(), *reader.state.states]
         names = set[str]()
         for state in states:
             name, count = state.name, 1
@@ -134,6 +135,6 @@ class _Import:
             before = values.stated(tensor.source or 0).shape[0]
             notes.append(tflite_free.NOTE.format(user=user, batch=tensor.shape[0], stated=before))
         for number in range(1, len(self._context.file.subgraphs)):
-            if number not in self._context.called and number not in self._bodies.known:
+            if number not in self._context.called and number not in self._bodies.numbers:
                 notes.append(f"subgraph {number} is left out: nothing calls it, and the first one is the model")
         return notes

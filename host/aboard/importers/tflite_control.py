@@ -1,10 +1,14 @@
-"""The subgraphs that IF and WHILE call, as graphs. A subgraph that several operators call is read once."""
+"""The subgraphs that IF and WHILE call, as graphs.
+
+A subgraph that several operators call is read once, or for each choice of variables whose handles are its operands.
+"""
 
 from __future__ import annotations
 
-from aboard.importers import tflite_state
+from aboard.importers.tflite_carried import Called
+from aboard.importers.tflite_context import MAIN, Context, Handles, Role
 from aboard.importers.tflite_interface import Interface
-from aboard.importers.tflite_subgraph import MAIN, Context, Role, SubgraphReader
+from aboard.importers.tflite_subgraph import SubgraphReader
 from aboard.ir import Graph
 
 #: Largest depth of calls within calls.
@@ -15,42 +19,45 @@ MOST_CALLS = 1000
 
 
 class Bodies:
-    """Reads subgraphs when operators call them.
-
-    Attributes:
-        known: The subgraphs read, by their number; None for one with problems.
-    """
+    """Reads subgraphs when operators call them."""
 
     def __init__(self, context: Context) -> None:
-        self.known: dict[int, Graph | None] = {}
+        self._known: dict[tuple[int, Handles], Called | None] = {}
         self._context = context
         self._open: list[int] = []
         self._calls = [0]
-        self._calls_of: dict[int, int] = {}
+        self._calls_of: dict[tuple[int, Handles], int] = {}
 
-    def read(self, number: int, user: str) -> Graph | None:
+    @property
+    def numbers(self) -> set[int]:
+        """Numbers of the subgraphs that were read."""
+        return {number for number, _ in self._known}
+
+    def read(self, number: int, user: str, handles: Handles) -> Called | None:
         """Returns a subgraph; None with the problems noted.
 
         Args:
             number: Of the subgraph.
             user: The operator that calls it, for messages.
+            handles: For each of its inputs, the variable whose handle it is.
         """
+        key = number, handles
         if not self._may_call(number, user):
             return None
-        if number not in self.known:
+        if key not in self._known:
             self._open.append(number)
             self._calls.append(0)
-            self.known[number] = self._read(number)
+            self._known[key] = self._read(number, handles)
             self._open.pop()
-            self._calls_of[number] = 1 + self._calls.pop()
-        self._calls[-1] += self._calls_of[number]
+            self._calls_of[key] = 1 + self._calls.pop()
+        self._calls[-1] += self._calls_of[key]
         if self._calls[-1] > MOST_CALLS:
             text = (
                 f"calls of subgraphs within calls, got {self._calls[-1]} and maybe more, expected at most {MOST_CALLS}"
             )
             self._note(user, f"{text}. Export the model with fewer branches and loops inside each other")
             return None
-        return self.known[number]
+        return self._known[key]
 
     def _note(self, where: str, text: str) -> None:
         self._context.diagnostics.add(where, text)
@@ -68,25 +75,24 @@ class Bodies:
             return True
         return False
 
-    def _read(self, number: int) -> Graph | None:
+    def _read(self, number: int, handles: Handles) -> Called | None:
         diagnostics, whose = self._context.diagnostics, f"subgraph {number}'s"
         before = diagnostics.count
         reader = SubgraphReader(self._context, number, Role.BODY)
         reader.check()
+        for tensor, variable in zip(reader.subgraph.inputs, handles, strict=False):
+            if variable is not None:
+                reader.state.name(tensor, variable)
         interface = Interface(reader, diagnostics.add, whose)
         inputs = interface.inputs()
         reader.read()
         outputs = interface.outputs()
         if not reader.subgraph.outputs:
             self._note(f"{whose} outputs", "got none, expected at least 1. Export the model again")
-        for state in tflite_state.states_of_tensors(reader.values):
-            self._note(
-                f"subgraph {number}",
-                f"variable tensor {state.name} is read in a branch or loop, expected state in the model's own subgraph "
-                "alone. Export the model with its recurrent operators outside of branches and loops",
-            )
+        reader.state.carry_tensors()
         if diagnostics.count != before:
             return None
-        self._context.carried[number] = reader.carried
         nodes = [*reader.nodes, *interface.copies]
-        return Graph(f"subgraph_{number}", inputs, outputs, nodes, self._context.where)
+        graph = Graph(f"subgraph_{number}", inputs, outputs, nodes, self._context.where)
+        state = reader.state
+        return Called(graph, state.carried, tuple(state.handles.get(each) for each in reader.subgraph.outputs))

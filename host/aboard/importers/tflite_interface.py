@@ -30,12 +30,12 @@ class Interface:
         self._whose = whose
 
     def inputs(self) -> list[Tensor]:
-        """Returns the inputs, before operators are read; problems are noted."""
+        """Returns the inputs without handles of variables, before operators are read; problems are noted."""
         numbers = self._reader.subgraph.inputs
         if len(set(numbers)) != len(numbers):
             again = "expected each once. Export the model again"
             self._note(f"{self._whose} inputs", f"got tensors {list(numbers)}, {again}", ())
-        found = [self._input(number) for number in numbers]
+        found = [self._input(number) for number in numbers if number not in self._reader.state.handles]
         return [tensor for tensor in found if tensor is not None]
 
     def _input(self, number: int) -> Tensor | None:
@@ -50,14 +50,17 @@ class Interface:
         return values.tensor(number, f"{self._whose} inputs", computed=True)
 
     def outputs(self) -> list[Tensor]:
-        """Returns the outputs, once all operators are read.
+        """Returns the outputs without handles of variables, once all operators are read.
 
         Every output is computed by a node and is a tensor of its own, as callers get a buffer for each. So an output
         that is named twice, and one that no node computes under its name, is the copy of a tensor.
         """
         outputs: list[Tensor] = []
         values = self._reader.values
+        handles = {} if self._reader.is_model else self._reader.state.handles
         for number in self._reader.subgraph.outputs:
+            if number in handles:
+                continue
             tensor = (
                 values.get(number) if number in values.made_by else values.operand(number, f"{self._whose} outputs")
             )

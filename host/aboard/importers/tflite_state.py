@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aboard.importers.tflite_file import FileOperator, FileTensor
+from aboard.importers.tflite_file import File, FileOperator, Subgraph
 from aboard.importers.tflite_values import Values
 from aboard.ir import Array, DType, Node, State, Tensor
 from aboard.ops.reshape import ReshapeAttributes
@@ -48,23 +48,36 @@ class Variable:
 
 
 class Variables:
-    """The resource variables of a file. All of its subgraphs share them."""
+    """The variables of a file. All of its subgraphs share them."""
 
-    def __init__(self, note: Callable[[str, str, Iterable[str]], None]) -> None:
+    def __init__(self, note: Callable[[str, str, Iterable[str]], None], file: File) -> None:
         """Knows none yet.
 
         Args:
             note: Notes a problem: place, text, names in the text.
+            file: The file.
         """
         self._note = note
+        self._defaults = _defaults(file)
         self._known: dict[tuple[str, str], Variable] = {}
+        self._kept: dict[tuple[int, str], Variable] = {}
         self._read: list[Variable] = []
 
     def handle(self, operator: FileOperator) -> Variable:
         """Returns the variable that a VAR_HANDLE names."""
-        container, name = (str(operator.options[each] or "") for each in ("Container", "SharedName"))
-        shown = f"{container}/{name}" if container else name
-        return self._known.setdefault((container, name), Variable(shown or f"variable_{len(self._known)}"))
+        key = container, name = _key(operator)
+        shown = (f"{container}/{name}" if container else name) or f"variable_{len(self._known)}"
+        return self._known.setdefault(key, Variable(shown, self._defaults.get(key)))
+
+    def kept(self, subgraph: int, state: State) -> Variable:
+        """Returns the variable that stands for a state of a subgraph which operators call.
+
+        Args:
+            subgraph: Number of the subgraph.
+            state: A variable tensor, or the state of an operator.
+        """
+        initial = Tensor(state.name, state.read.type, state.initial)
+        return self._kept.setdefault((subgraph, state.name), Variable(state.name, initial=initial))
 
     def read(self, variable: Variable, number: int, user: str, values: Values) -> Tensor | None:
         """Returns the value of a variable as the tensor that READ_VARIABLE gives; None with the problem noted."""
@@ -91,31 +104,12 @@ class Variables:
             self._note(user, f"variable {variable.name} {wrong}. {_AGAIN}", (variable.name,))
         variable.initial = value
 
-    def assign(self, variable: Variable, value: Tensor, stated: FileTensor, user: str) -> None:
-        """Takes the value that an ASSIGN_VARIABLE of the model assigns.
-
-        Args:
-            variable: The variable.
-            value: The value.
-            stated: The same, as the file has it.
-            user: The operator, for messages.
-        """
+    def assign(self, variable: Variable, value: Tensor, user: str) -> None:
+        """Takes the value that an ASSIGN_VARIABLE of the model assigns."""
         known = variable.value
         if known is not None and not _same_bytes(known, value):
             self._note(user, f"type of {variable.name}, got {value.type}, expected {known.type}. {_AGAIN}", ())
         variable.value = value
-        self.fill(variable, stated)
-
-    def fill(self, variable: Variable, stated: FileTensor) -> None:
-        """Fills a variable as the reference does: with the zero point of the first tensor that is assigned, as a byte.
-
-        Args:
-            variable: The variable.
-            stated: The tensor, as the file has it.
-        """
-        if variable.default is None:
-            quantised = stated.scales and stated.zero_points
-            variable.default = stated.zero_points[0] & 0xFF if quantised else 0
 
     def entered(self, variable: Variable, value: Callable[[], Tensor]) -> Tensor:
         """Returns what a READ_VARIABLE of the model would give here.
@@ -148,6 +142,36 @@ class Variables:
             self._note(where, f"is read, and no operator assigns a value. {_AGAIN}", (variable.name,))
             return None
         return State(variable.name, read, value, _filled(read, variable.default))
+
+
+def _defaults(file: File) -> dict[tuple[str, str], int]:
+    """Returns the byte that fills each variable before the first run, as in the reference.
+
+    It is the zero point of the tensor that the first ASSIGN_VARIABLE in the file assigns. Handles that are operands of
+    a subgraph do not count.
+    """
+    found: dict[tuple[str, str], int] = {}
+    for subgraph in file.subgraphs:
+        handles: dict[int, tuple[str, str]] = {}
+        for operator in subgraph.operators:
+            if operator.kind == "VAR_HANDLE" and operator.outputs:
+                handles[operator.outputs[0]] = _key(operator)
+            elif operator.kind == "ASSIGN_VARIABLE" and len(operator.inputs) == 2:
+                handle, value = operator.inputs
+                if handle in handles and 0 <= value < len(subgraph.tensors):
+                    found.setdefault(handles[handle], _zero(subgraph, value))
+    return found
+
+
+def _key(operator: FileOperator) -> tuple[str, str]:
+    """Returns the container and the name of the variable that a VAR_HANDLE names."""
+    container, name = (str(operator.options.get(each) or "") for each in ("Container", "SharedName"))
+    return container, name
+
+
+def _zero(subgraph: Subgraph, number: int) -> int:
+    stated = subgraph.tensors[number]
+    return stated.zero_points[0] & 0xFF if stated.scales and stated.zero_points else 0
 
 
 def states_of_tensors(values: Values) -> list[State]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from enum import Enum, auto
+import dataclasses
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from aboard import ops
@@ -18,18 +17,15 @@ from aboard.importers import (
     tflite_state,
     tflite_tensors,
 )
-from aboard.importers.diagnostics import Diagnostics
-from aboard.importers.tflite_carried import Inside
-from aboard.importers.tflite_file import File, FileOperator
-from aboard.importers.tflite_state import Variable, Variables, retyped
+from aboard.importers.tflite_carried import Called
+from aboard.importers.tflite_context import MAIN, Context, Role
+from aboard.importers.tflite_file import FileOperator
 from aboard.importers.tflite_values import Values, corrupt
-from aboard.ir import Graph, Node, State, Tensor
+from aboard.importers.tflite_variables import StateReader
+from aboard.ir import Node, Tensor
 from aboard.ops import SourceNode, interpreter
 from aboard.ops.registry import Build
 from aboard.ops.verify import check_node
-
-#: Number of the subgraph that is the model.
-MAIN = 0
 
 #: How the names of options end that are numbers of subgraphs.
 _SUBGRAPH = "SubgraphIndex"
@@ -37,45 +33,8 @@ _SUBGRAPH = "SubgraphIndex"
 #: How the names of custom operators begin.
 _CUSTOM = "CUSTOM "
 
-
-class Role(Enum):
-    """What a subgraph is.
-
-    Attributes:
-        MODEL: The model.
-        INITIAL: Sets variables before the first run (CALL_ONCE).
-        BODY: A branch, or a part of a loop.
-    """
-
-    MODEL = auto()
-    INITIAL = auto()
-    BODY = auto()
-
-
-@dataclass
-class Context:
-    """What the subgraphs of one import share.
-
-    Attributes:
-        file: The file.
-        where: Its name, for messages.
-        diagnostics: Collects all problems.
-        variables: The resource variables.
-        called: Numbers of the subgraphs that CALL_ONCE has called.
-        corrected: Operators whose results have other shapes than the file states, each with a result of it.
-        body: Reads a subgraph that an operator calls in each run: its number, the operator for messages; None with the
-            problems noted.
-        carried: The variables of each subgraph that `body` has read.
-    """
-
-    file: File
-    where: str
-    diagnostics: Diagnostics
-    variables: Variables
-    called: set[int] = field(default_factory=set)
-    corrected: dict[str, Tensor] = field(default_factory=dict)
-    body: Callable[[int, str], Graph | None] = lambda _number, _user: None
-    carried: dict[int, Inside] = field(default_factory=dict)
+#: The operand of IF that is no operand of its branches.
+_CONDITIONS = {"IF": 1}
 
 
 class SubgraphReader:
@@ -84,8 +43,7 @@ class SubgraphReader:
     Attributes:
         values: Its tensors.
         nodes: The nodes read so far. A subgraph that initialises variables is computed instead, and has none.
-        states: The states that operators keep without a tensor of the file.
-        carried: The variables of a subgraph that an operator calls in each run.
+        state: Its variables, and what its operators keep.
     """
 
     def __init__(self, context: Context, number: int = MAIN, role: Role = Role.MODEL) -> None:
@@ -95,9 +53,7 @@ class SubgraphReader:
         self._context = context
         self._number = number
         self._role = role
-        self.states: list[State] = []
-        self._handles: dict[int, Variable] = {}
-        self.carried: Inside = {}
+        self.state = StateReader(context, number, role, self.values, self.nodes)
 
     def check(self) -> None:
         """Checks that numbers name tensors, and that every tensor is computed before it is read.
@@ -114,6 +70,8 @@ class SubgraphReader:
         for number, operator in enumerate(self.subgraph.operators):
             if operator.kind in tflite_state.KINDS:
                 self._read_state(number, operator)
+            elif self._roles(operator):
+                self._read_call(number, operator)
             else:
                 self._read_node(number, operator)
 
@@ -192,51 +150,76 @@ class SubgraphReader:
         updated, options = self._updated(operator, user), self._options(operator, user)
         if updated is None or options is None:
             return
-        custom = operator.kind.startswith(_CUSTOM)
-        roles = {} if custom else {key: n for key, n in options.items() if key.endswith(_SUBGRAPH)}
-        bodies = {each: self._context.body(each, user) for each in roles.values()}
-        subgraphs = {each: body for each, body in bodies.items() if body is not None}
-        if len(subgraphs) < len(bodies):
+        source = SourceNode(operator.kind, number, self._where(user), operands, [*results, *updated], options)
+        for node in self._built(build, source, user):
+            self._add(node, user)
+
+    def _where(self, user: str) -> str:
+        return f"{self._context.where}: {user}"
+
+    # Operators that call subgraphs.
+
+    def _roles(self, operator: FileOperator) -> Mapping[str, int]:
+        """Returns the numbers of the subgraphs that an operator calls in each run, by the names of the options."""
+        if operator.kind.startswith(_CUSTOM) or ops.from_tflite(operator.kind) is None:
+            return {}
+        return {name: int(number) for name, number in operator.options.items() if name.endswith(_SUBGRAPH)}
+
+    def _read_call(self, number: int, operator: FileOperator) -> None:
+        """Adds the nodes of an operator that calls subgraphs, with the variables of these."""
+        user, build, roles = self.user(number), ops.from_tflite(operator.kind), self._roles(operator)
+        called = self._called(operator, roles, user) if self._table_fits(operator, user) else None
+        if build is None or called is None or not self._name_results(operator, roles, called, user):
             return
-        call = tflite_carried.call(
-            roles, subgraphs, self._context.carried, lambda text: self._context.diagnostics.add(user, text)
-        )
-        operands = [*operands, *(self._entered(variable, call) for variable in call.variables)]
-        left = [self._left(variable, call) for variable in call.assigned]
-        where, outputs = f"{self._context.where}: {user}", [*results, *updated, *left]
-        source = SourceNode(operator.kind, number, where, operands, outputs, options, call.subgraphs)
+        operator = self._without_handles(operator)
+        operands, results = self.values.operands(operator.inputs, user), self.values.results(operator.outputs, user)
+        if operands is None or results is None:
+            return
+        self._settle(operator, operands, results, user)
+        call = tflite_carried.call(roles, called)
+        operands = [*operands, *(self.state.entered(variable, call) for variable in call.variables)]
+        left = [self.state.left(variable, call) for variable in call.assigned]
+        outputs = [*results, *left]
+        options = operator.options
+        source = SourceNode(operator.kind, number, self._where(user), operands, outputs, options, call.subgraphs)
         for node in self._built(build, source, user):
             self._add(node, user)
         for variable, tensor in zip(call.assigned, left, strict=True):
-            self._set(variable, tensor)
+            self.state.set(variable, tensor)
 
-    # Variables of subgraphs that an operator calls.
+    def _called(self, operator: FileOperator, roles: Mapping[str, int], user: str) -> Mapping[int, Called] | None:
+        """Returns the subgraphs that an operator calls, by their number; None with the problems noted."""
+        given = operator.inputs[_CONDITIONS.get(operator.kind, 0) :]
+        handles = tuple(self.state.handles.get(number) for number in given)
+        read = {number: self._context.body(number, user, handles) for number in roles.values()}
+        found = {number: called for number, called in read.items() if called is not None}
+        return found if len(found) == len(read) else None
 
-    def _entered(self, variable: Variable, call: tflite_carried.Call) -> Tensor:
-        """Returns the value of a variable where subgraphs are called that use it."""
-        at = call.variables.index(variable) - len(call.variables)
-        stated = next(iter(call.subgraphs.values())).inputs[at].type
+    def _name_results(
+        self, operator: FileOperator, roles: Mapping[str, int], called: Mapping[int, Called], user: str
+    ) -> bool:
+        """Makes results handles that are handles in the called subgraphs; False with the problem noted."""
+        given = [called[number].handles for role, number in roles.items() if role != tflite_carried.CONDITION]
+        if tflite_carried.CONDITION in roles:
+            given.append(tuple(self.state.handles.get(number) for number in operator.inputs))
+        for place, number in enumerate(operator.outputs):
+            named = [handles[place] if place < len(handles) else None for handles in given]
+            if named.count(named[0]) < len(named):
+                text = "which is not always the handle of one variable, expected the same. Export the model again"
+                self.values.note(user, f"computes {self.values.label(number)}, {text}", number)
+                return False
+            if named[0] is not None:
+                self.state.name(number, named[0])
+        return True
 
-        def fresh() -> Tensor:
-            return Tensor(self.values.free_name(f"{variable.name}/value"), stated)
+    def _without_handles(self, operator: FileOperator) -> FileOperator:
+        inputs, outputs = (
+            tuple(number for number in numbers if number not in self.state.handles)
+            for numbers in (operator.inputs, operator.outputs)
+        )
+        return dataclasses.replace(operator, inputs=inputs, outputs=outputs)
 
-        if self._role is Role.BODY:
-            if variable not in self.carried:
-                entry = fresh()
-                self.carried[variable] = tflite_carried.Carried(entry, entry)
-            return self.carried[variable].value
-        return self._context.variables.entered(variable, fresh)
-
-    def _left(self, variable: Variable, call: tflite_carried.Call) -> Tensor:
-        """Returns a tensor for what called subgraphs leave in a variable."""
-        entered = self._entered(variable, call)
-        return Tensor(self.values.free_name(f"{variable.name}/left"), entered.type)
-
-    def _set(self, variable: Variable, value: Tensor) -> None:
-        if self._role is Role.BODY:
-            self.carried[variable].value = value
-        else:
-            variable.value = value
+    # What both kinds of operators need.
 
     def _settle(self, operator: FileOperator, operands: list[Tensor | None], results: list[Tensor], user: str) -> None:
         """Gives the results their true shapes where the file leaves them free."""
@@ -312,16 +295,9 @@ class SubgraphReader:
 
     def _add(self, node: Node, user: str) -> None:
         states = ops.get(node.op).own_states(node)
-        if states and self._role is Role.BODY:
-            self._context.diagnostics.add(
-                user,
-                "keeps state and is in a branch or loop, expected state in the model's own subgraph alone. "
-                "Export the model with this operator outside of branches and loops",
-            )
-            return
         if self._role is not Role.INITIAL:
             self.nodes.append(node)
-            self.states += states
+            self.state.keep(states)
             return
         if states or not all(tensor.is_constant for tensor in node.operands):
             self._context.diagnostics.add(user, "an initial value is not constant. Export the model again")
@@ -361,65 +337,18 @@ class SubgraphReader:
         elif self._table_fits(operator, user):
             if operator.kind == "CALL_ONCE":
                 self._call_once(operator, user)
-            elif operator.kind == "VAR_HANDLE":
-                self._handles[operator.outputs[0]] = self._context.variables.handle(operator)
-                self.values.handles.add(operator.outputs[0])
-            elif operator.inputs[0] not in self._handles:
-                label = self.values.label(operator.inputs[0])
-                text = f"{label} is no variable, expected the result of VAR_HANDLE. Export the model again"
-                self._context.diagnostics.add(user, text, [label])
-            elif operator.kind == "READ_VARIABLE":
-                self._read_variable(number, operator, user)
             else:
-                self._assign_variable(operator, user)
-
-    def _read_variable(self, number: int, operator: FileOperator, user: str) -> None:
-        variable, result = self._handles[operator.inputs[0]], operator.outputs[0]
-        if self._role is Role.INITIAL:
-            self._context.diagnostics.add(user, "an initial value depends on a variable. Export the model again")
-            return
-        if self._role is Role.BODY:
-            self._read_carried(variable, number, result, user)
-            return
-        tensor = self._context.variables.read(variable, result, user, self.values)
-        if tensor is None:
-            return
-        self.values.put(result, tensor)
-        if variable.value is not None and variable.value is not tensor:
-            self.nodes.append(retyped(variable.value, tensor, number))
-
-    def _read_carried(self, variable: Variable, number: int, result: int, user: str) -> None:
-        tensor = self.values.fresh(result, user, computed=True)
-        if tensor is None:
-            return
-        self.values.put(result, tensor)
-        if variable not in self.carried:
-            entry = Tensor(self.values.free_name(f"{variable.name}/entry"), tensor.type)
-            self.carried[variable] = tflite_carried.Carried(entry, entry)
-        self.nodes.append(retyped(self.carried[variable].value, tensor, number))
-
-    def _assign_variable(self, operator: FileOperator, user: str) -> None:
-        variable = self._handles[operator.inputs[0]]
-        value = self.values.operand(operator.inputs[1], user)
-        if value is None:
-            return
-        if self._role is Role.BODY:
-            self._context.variables.fill(variable, self.values.stated(operator.inputs[1]))
-            if variable not in self.carried:
-                entry = Tensor(self.values.free_name(f"{variable.name}/entry"), value.type)
-                self.carried[variable] = tflite_carried.Carried(entry, entry)
-            self.carried[variable].value = value
-        elif self.is_model:
-            self._context.variables.assign(variable, value, self.values.stated(operator.inputs[1]), user)
-        elif value.is_constant:
-            self._context.variables.initialise(variable, value, user)
+                self.state.read(number, operator, user)
 
     def _call_once(self, operator: FileOperator, user: str) -> None:
         """Computes a subgraph that initialises variables."""
         called, count = int(operator.options["InitSubgraphIndex"]), len(self._context.file.subgraphs)
-        if not self.is_model or not MAIN < called < count:
-            wrong = f"calls subgraph {called} of {count}"
-            text = f"{wrong}, expected one from 1 on that calls no other. Export the model again"
+        if not self.is_model:
+            text = "is inside of a subgraph that an operator calls, expected it in the model itself"
+            self._context.diagnostics.add(user, f"{text}. Initialise variables in the model's own subgraph")
+            return
+        if not MAIN < called < count:
+            text = f"calls subgraph {called} of {count}, expected one from 1 on. Export the model again"
             self._context.diagnostics.add(user, text)
             return
         if called in self._context.called:

@@ -73,7 +73,7 @@ class WhileAttributes(ControlAttributes):
     """The parts of a loop; both take all operands.
 
     Attributes:
-        condition: Gives true if there is another iteration, as one bool.
+        condition: Gives true if there is another iteration, as one bool, and then new values for the last operands.
         body: Gives the values for the next iteration, and at last the results.
     """
 
@@ -84,6 +84,11 @@ class WhileAttributes(ControlAttributes):
     @override
     def bodies(self) -> Mapping[str, Graph]:
         return {"condition": self.condition, "body": self.body}
+
+    @property
+    def kept(self) -> int:
+        """How many operands the condition leaves as they are: all but the last."""
+        return len(self.body.inputs) - len(self.condition.outputs) + 1
 
 
 def bodies(node: Node) -> Mapping[str, Graph]:
@@ -147,8 +152,7 @@ class If(ControlOp):
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
-        options = source.options
-        then, otherwise = (source.subgraphs[int(options[f"{name}SubgraphIndex"])] for name in ("Then", "Else"))
+        then, otherwise = (source.subgraphs[f"{name}SubgraphIndex"] for name in ("Then", "Else"))
         _check_flag(source, source.input(0), "the condition")
         for role, body in (("then", then), ("else", otherwise)):
             _check_border(source, f"operands of the {role} branch", source.inputs[1:], body.inputs)
@@ -187,23 +191,20 @@ class While(ControlOp):
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
-        options = source.options
-        condition, body = (source.subgraphs[int(options[f"{name}SubgraphIndex"])] for name in ("Cond", "Body"))
+        condition, body = (source.subgraphs[f"{name}SubgraphIndex"] for name in ("Cond", "Body"))
         _check_border(source, "operands of the condition", source.inputs, condition.inputs)
         _check_border(source, "operands of the body", source.inputs, body.inputs)
         _check_border(source, "results of the body", source.outputs, body.outputs)
         _check_border(source, "results", source.inputs, source.outputs)
-        if len(condition.outputs) != 1:
-            got = len(condition.outputs)
-            raise source.unsupported(f"results of the condition, got {got}, expected 1. Export the model again")
         _check_flag(source, condition.outputs[0], "the result of the condition")
         return source.node(self.name, source.inputs, WhileAttributes(condition, body))
 
     @override
     def verify(self, node: Node) -> None:
         attrs = cast(WhileAttributes, node.attrs)
-        require(len(attrs.condition.outputs) == 1, node, "results of the condition, expected one")
+        require(attrs.kept >= 0, node, "results of the condition, expected one bool and at most one for each operand")
         require(_is_flag(attrs.condition.outputs[0]), node, "result of the condition, expected one bool")
+        _require_border(node, "results", node.outputs[attrs.kept :], attrs.condition.outputs[1:])
         for body in attrs.bodies.values():
             _require_border(node, "operands", node.inputs, body.inputs)
         _require_border(node, "results", node.outputs, attrs.body.outputs)
@@ -214,7 +215,11 @@ class While(ControlOp):
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         attrs, values = cast(WhileAttributes, node.attrs), _present(operands)
         with limited(MOST_ITERATIONS) as iterations:
-            while _run(attrs.condition, values)[0].reshape(-1)[0]:
+            while True:
+                flag, *changed = _run(attrs.condition, values)
+                values[attrs.kept :] = changed
+                if not flag.reshape(-1)[0]:
+                    break
                 iterations.done += 1
                 if iterations.done > iterations.most:
                     raise ModelError(

@@ -34,7 +34,7 @@ class SourceNode:
         outputs: Results, with their types in the file.
         options: The operator's options by their name in the format's schema (`StrideH`, `FusedActivationFunction`);
             enumerations are given as numbers. Fields missing in the file have the schema's defaults.
-        subgraphs: The subgraphs of the file that the options name (`...SubgraphIndex`), by their number.
+        subgraphs: The subgraphs of the file that options name, by the option: `ThenSubgraphIndex`.
     """
 
     kind: str
@@ -43,7 +43,7 @@ class SourceNode:
     inputs: list[Tensor | None]
     outputs: list[Tensor]
     options: Mapping[str, Any]
-    subgraphs: Mapping[int, Graph] = field(default_factory=dict)
+    subgraphs: Mapping[str, Graph] = field(default_factory=dict)
 
     def unsupported(self, what: str) -> ModelError:
         """Returns the error for an unsupported property of this operator."""

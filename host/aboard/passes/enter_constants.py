@@ -59,16 +59,17 @@ def _places(graph: Graph, node: Node) -> list[int]:
         found = [
             number
             for number, operand in enumerate(operands)
-            if operand.is_constant and _unchanged(attrs.body, number) and not graph.is_result(node.outputs[number])
+            if operand.is_constant and _unchanged(attrs, number) and not graph.is_result(node.outputs[number])
         ]
         # A graph has results: one that is always the same is left to a loop that has no others.
         return found if len(found) < len(operands) else found[1:]
     return []
 
 
-def _unchanged(body: Graph, number: int) -> bool:
-    """True if a result of a loop's body is its operand; a node gives it, as graphs have no other results."""
-    node = body.producer(body.outputs[number])
+def _unchanged(attrs: WhileAttributes, number: int) -> bool:
+    """True if a loop leaves an operand as it is: its body gives it as a result, through a node as all results."""
+    body = attrs.body
+    node = body.producer(body.outputs[number]) if number < attrs.kept else None
     return node is not None and node.op == "reshape" and node.input(0) is body.inputs[number]
 
 

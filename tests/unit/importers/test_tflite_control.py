@@ -84,10 +84,6 @@ CASES = {
         model("WHILE", [condition(dtype=np.int32), body()], WHILE),
         "the result of the condition, got int32[1], expected one bool",
     ),
-    "two results of the condition": (
-        model("WHILE", [_with(condition(), ["x"], ["more", "x"]), body()], WHILE),
-        "results of the condition, got 2, expected 1",
-    ),
     "loop whose value grows": (
         model("WHILE", [condition(), _with(body().tensor("c", (8,), np.int32, data=[1] * 8), ["x"], ["c"])], WHILE),
         "results of the body: number 0, got int32[4], expected the element type and as many elements as int32[8]",
@@ -150,12 +146,3 @@ def test_the_number_of_calls_is_limited() -> None:
     text = refused(_chain(5, 6))
     assert "calls of subgraphs within calls, got" in text
     assert f"expected at most {tflite_control.MOST_CALLS}. Export the model with fewer" in text
-
-
-# State.
-
-
-def test_variable_tensors_inside_are_refused() -> None:
-    inside = body().tensor("v", (4,), np.int32, variable=True).tensor("y", (4,), np.int32).op("ADD", ["x", "v"], ["y"])
-    text = refused(model("IF", [_with(inside, ["x"], ["y"]), body()], IF))
-    assert "subgraph 1: variable tensor v is read in a branch or loop, expected state in the model's own" in text

@@ -277,10 +277,13 @@ def filled_variable(build: Stream) -> None:
     [
         (unknown_handle, "node 1 ASSIGN_VARIABLE: tensor 1 (s) is no variable, expected the result of VAR_HANDLE."),
         (unknown_handle_read, "node 1 READ_VARIABLE: tensor 0 (x) is no variable, expected the result of VAR_HANDLE."),
-        (missing_subgraph, "node 1 CALL_ONCE: calls subgraph 7 of 1, expected one from 1 on that calls no other."),
-        (negative_subgraph, "node 1 CALL_ONCE: calls subgraph -1 of 1, expected one from 1 on that calls no other."),
-        (itself, "node 1 CALL_ONCE: calls subgraph 0 of 1, expected one from 1 on that calls no other."),
-        (cycle, "subgraph 1, node 0 CALL_ONCE: calls subgraph 1 of 2, expected one from 1 on that calls no other."),
+        (missing_subgraph, "node 1 CALL_ONCE: calls subgraph 7 of 1, expected one from 1 on. Export"),
+        (negative_subgraph, "node 1 CALL_ONCE: calls subgraph -1 of 1, expected one from 1 on. Export"),
+        (itself, "node 1 CALL_ONCE: calls subgraph 0 of 1, expected one from 1 on. Export"),
+        (
+            cycle,
+            "subgraph 1, node 0 CALL_ONCE: is inside of a subgraph that an operator calls, expected it in the model",
+        ),
         (called_twice, "node 2 CALL_ONCE: calls subgraph 1, which another CALL_ONCE calls, expected one of them."),
         (
             two_initialisers,
