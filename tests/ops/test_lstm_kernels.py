@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -94,16 +95,38 @@ def test_every_kernel_computes_the_same_over_its_input(dtype: type, data: st.Dat
 
 @pytest.mark.parametrize(("inputs", "units"), [(16, 16), (33, 5), (240, 18)])
 def test_inputs_and_units_of_many_vectors(inputs: int, units: int) -> None:
-    layer = Layer(batch=2, inputs=inputs, units=units, gain=0.1, clip=2.0)
-    for kernel in accepting(layer):
-        check(layer, kernel)
+    for dtype in (np.int8, np.int16):
+        layer = Layer(dtype, batch=2, inputs=inputs, units=units, gain=0.1, clip=2.0)
+        for kernel in accepting(layer):
+            check(layer, kernel)
+
+
+def refusal(layer: Layer, name: str) -> str | None:
+    (node,) = load(layer.model()).nodes
+    return next(kernel for kernel in of("lstm") if kernel.name == name).refuses(node, M4)
 
 
 def test_what_the_dsp_kernel_leaves_to_the_portable_one() -> None:
-    def refusal(layer: Layer) -> str | None:
-        (node,) = load(layer.model()).nodes
-        return next(kernel for kernel in of("lstm") if kernel.name == "dsp_s8").refuses(node, M4)
+    assert refusal(Layer(), "dsp_s8") is None
+    assert refusal(Layer(dtype=np.int16), "dsp_s8") == "is for int8"
+    assert refusal(Layer(wrong={"b0": {"data": [2**31 - 1] * 4}}), "dsp_s8") == "sums of gates may exceed 31 bits"
 
-    assert refusal(Layer()) is None
-    assert refusal(Layer(dtype=np.int16)) == "is for int8"
-    assert refusal(Layer(wrong={"b0": {"data": [2**31 - 1] * 4}})) == "sums of gates may exceed 31 bits"
+
+@pytest.mark.parametrize(
+    ("wrong", "refused"),
+    [
+        ({}, False),
+        ({"b0": {"data": [2**30] * 4}}, False),
+        ({"b0": {"data": [2**31 - 1] * 4}}, True),
+        # Scales whose right shift is just small enough, and one more than the short form has.
+        ({"w1": {"scale": 2.0**-16}}, False),
+        ({"w1": {"scale": 2.0**-17}}, True),
+        ({"w1": {"scale": 30.0}}, True),
+    ],
+)
+def test_int16_layers_whose_sums_may_exceed_a_word_or_have_far_scales(wrong: dict[str, Any], refused: bool) -> None:
+    layer = Layer(np.int16, wrong=wrong)
+    for name in ("dsp_s16", "arm_mve_s16"):
+        assert refusal(layer, name) == ("sums of gates may exceed 31 bits" if refused else None)
+    for kernel in accepting(layer):
+        check(layer, kernel)

@@ -15,18 +15,23 @@
 #include "fully_connected.h"
 #include "signal_window.h"
 
+/** How a unit's states follow from its gates. */
+typedef struct {
+    aboard_dsp_scale_t forget; /**< Of forget gate times cell state. */
+    aboard_dsp_scale_t update; /**< Of input gate times cell gate. */
+    aboard_dsp_scale_t output; /**< Of output gate times the tangent of the cell state. */
+    int32_t multiplier;        /**< See aboard_sigmoid_s16_t: of the cell state. */
+    int32_t shift;
+    int32_t clip;       /**< Limit of the cell state; 0 for none. */
+    int32_t zero_point; /**< Of the hidden state. */
+} aboard_lstm_dsp_cell_t;
+
 /** Parameters of aboard_lstm_dsp. */
 typedef struct {
     aboard_lstm_extents_t extents;
     aboard_dsp_scale_t input[ABOARD_LSTM_GATES];     /**< Of products with the input. */
     aboard_dsp_scale_t recurrent[ABOARD_LSTM_GATES]; /**< Of products with the hidden state. */
-    aboard_dsp_scale_t forget;                       /**< Of forget gate times cell state. */
-    aboard_dsp_scale_t update;                       /**< Of input gate times cell gate. */
-    aboard_dsp_scale_t output;                       /**< Of output gate times the tangent of the cell state. */
-    int32_t cell_multiplier;                         /**< See aboard_sigmoid_s16_t: of the cell state. */
-    int32_t cell_shift;
-    int32_t clip;       /**< Limit of the cell state; 0 for none. */
-    int32_t zero_point; /**< Of the hidden state. */
+    aboard_lstm_dsp_cell_t cell;
 } aboard_lstm_dsp_t;
 
 /** A rescaled number as int16. */
@@ -50,23 +55,39 @@ ABOARD_INLINE int32_t aboard_lstm_dsp_logistic(int32_t gate, const uint16_t *tab
     return ((gate < 0 ? (1 << 25) - value - 1 : value) + (1 << 9)) >> 10;
 }
 
-/** The next cell state of a unit from its gates' sums, and its hidden state. */
-ABOARD_INLINE int16_t aboard_lstm_dsp_cell(const aboard_lstm_dsp_t *p, const int32_t *fresh, const int32_t *past,
-                                           int32_t cell, const uint16_t *table, int8_t *hidden) {
+/** What a unit keeps of its cell state, by its forget gate before the function. */
+ABOARD_INLINE int32_t aboard_lstm_dsp_kept(const aboard_lstm_dsp_cell_t *p, int32_t forget, int32_t cell,
+                                           const uint16_t *table) {
+    return aboard_lstm_dsp_rescale(aboard_lstm_dsp_logistic(forget, table) * cell, &p->forget);
+}
+
+/** The next cell state of a unit from what it keeps, by its input gate and, before its function, its cell gate. */
+ABOARD_INLINE int32_t aboard_lstm_dsp_next(const aboard_lstm_dsp_cell_t *p, int32_t kept, int32_t input, int32_t fresh,
+                                           const uint16_t *table) {
     const aboard_sigmoid_s16_t of_gate = {.multiplier = 3, .shift = 0};
-    const aboard_sigmoid_s16_t of_cell = {.multiplier = p->cell_multiplier, .shift = p->cell_shift};
-    const int32_t forget = aboard_lstm_dsp_logistic(aboard_lstm_dsp_gate(p, fresh[1], past[1], 1), table);
-    const int32_t kept = aboard_lstm_dsp_rescale(forget * cell, &p->forget);
-    const int32_t input = aboard_lstm_dsp_logistic(aboard_lstm_dsp_gate(p, fresh[0], past[0], 0), table);
-    const int32_t gate = aboard_lstm_dsp_gate(p, fresh[2], past[2], 2);
-    const int32_t added = input * aboard_sigmoid_element(&of_gate, gate, table, ABOARD_TANH_BITS);
-    int32_t next = aboard_dsp_saturate_s16(kept + aboard_lstm_dsp_rescale(added, &p->update));
-    if (p->clip > 0) {
-        next = aboard_clamp(next, -p->clip, p->clip);
-    }
-    const int32_t output = aboard_lstm_dsp_logistic(aboard_lstm_dsp_gate(p, fresh[3], past[3], 3), table);
+    const int32_t added = input * aboard_sigmoid_element(&of_gate, fresh, table, ABOARD_TANH_BITS);
+    const int32_t next = aboard_dsp_saturate_s16(kept + aboard_lstm_dsp_rescale(added, &p->update));
+    return p->clip > 0 ? aboard_clamp(next, -p->clip, p->clip) : next;
+}
+
+/** The hidden state of a unit, not saturated, from its next cell state and its output gate before the function. */
+ABOARD_INLINE int32_t aboard_lstm_dsp_hidden(const aboard_lstm_dsp_cell_t *p, int32_t next, int32_t output,
+                                             const uint16_t *table) {
+    const aboard_sigmoid_s16_t of_cell = {.multiplier = p->multiplier, .shift = p->shift};
+    const int32_t gate = aboard_lstm_dsp_logistic(output, table);
     const int32_t tangent = aboard_sigmoid_element(&of_cell, next, table, ABOARD_TANH_BITS);
-    *hidden = aboard_dsp_saturate(aboard_dsp_rescale(tangent * output, &p->output) + p->zero_point);
+    return aboard_dsp_rescale(tangent * gate, &p->output) + p->zero_point;
+}
+
+/** The next cell state of a unit from its sums, and its hidden state. */
+ABOARD_INLINE int16_t aboard_lstm_dsp_unit(const aboard_lstm_dsp_t *p, const int32_t *fresh, const int32_t *past,
+                                           int32_t cell, const uint16_t *table, int8_t *y) {
+    const int32_t kept = aboard_lstm_dsp_kept(&p->cell, aboard_lstm_dsp_gate(p, fresh[1], past[1], 1), cell, table);
+    const int32_t input = aboard_lstm_dsp_logistic(aboard_lstm_dsp_gate(p, fresh[0], past[0], 0), table);
+    const int32_t next =
+        aboard_lstm_dsp_next(&p->cell, kept, input, aboard_lstm_dsp_gate(p, fresh[2], past[2], 2), table);
+    const int32_t output = aboard_lstm_dsp_gate(p, fresh[3], past[3], 3);
+    *y = aboard_dsp_saturate(aboard_lstm_dsp_hidden(&p->cell, next, output, table));
     return (int16_t)next;
 }
 
@@ -99,7 +120,7 @@ ABOARD_SHARED ABOARD_HOT void aboard_lstm_dsp(const aboard_lstm_dsp_t *p, const 
                 int32_t fresh[ABOARD_LSTM_GATES], past[ABOARD_LSTM_GATES];
                 w = aboard_dsp_four_sums(w, words, middle, fresh);
                 w = aboard_dsp_four_sums(w, middle, end, past);
-                to[n] = aboard_lstm_dsp_cell(p, fresh, past, c[n], table, &y[n]);
+                to[n] = aboard_lstm_dsp_unit(p, fresh, past, c[n], table, &y[n]);
             }
             h = y;
             c = to;

@@ -103,6 +103,32 @@ ABOARD_INLINE int32x4_t aboard_lstm_mve_cells(const aboard_lstm_t *p, int32x4_t 
 }
 
 /**
+ * The states of four units from their gates before the functions; returns the hidden states, not saturated.
+ *
+ * @param first      Gates input and forget, in the lower and in the upper halves of the lanes.
+ * @param second     Gates cell and output, likewise.
+ * @param cell, next Cell states before and after the step.
+ * @param some       The units that exist.
+ */
+ABOARD_INLINE int32x4_t aboard_lstm_mve_states(const aboard_lstm_t *p, int16x8_t first, int16x8_t second,
+                                               const int16_t *cell, int16_t *next, const uint16_t *table,
+                                               mve_pred16_t some) {
+    const int16x8_t input = aboard_lstm_mve_logistic(vmovlbq_s16(first), table);
+    const int16x8_t forget = aboard_lstm_mve_logistic(vmovltq_s16(first), table);
+    const int16x8_t fresh = aboard_lstm_mve_tangent(vmulq_n_s32(vmovlbq_s16(second), 3), table);
+    const int32x4_t cells = aboard_lstm_mve_cells(p, vldrhq_z_s32(cell, some), input, forget, fresh);
+    vstrhq_p_s32(next, cells, some);
+    int32x4_t arguments = vmulq_n_s32(cells, p->cell_multiplier);
+    if (p->cell_shift > 0) {
+        arguments = vrshlq_n_s32(arguments, -p->cell_shift);
+    }
+    const int16x8_t output = aboard_lstm_mve_logistic(vmovltq_s16(second), table);
+    const int32x4_t products = vmullbq_int_s16(aboard_lstm_mve_tangent(arguments, table), output);
+    const int32x4_t hidden = aboard_mve_rescale(products, p->output.multiplier, p->output.shift);
+    return vqaddq_n_s32(hidden, p->zero_point);
+}
+
+/**
  * The states of four units from their sums, or of the first `count` if this is fewer.
  *
  * @param sums, bias Vectors of four units, in the order of ABOARD_LSTM_MVE_SUMS.
@@ -114,21 +140,9 @@ ABOARD_INLINE void aboard_lstm_mve_block(const aboard_lstm_t *p, const int32_t *
                                          int32_t count) {
     const mve_pred16_t some = vctp32q((uint32_t)count);
     const int16x8_t first = aboard_lstm_mve_gates(p, sums, bias, 0);
-    const int16x8_t input = aboard_lstm_mve_logistic(vmovlbq_s16(first), table);
-    const int16x8_t forget = aboard_lstm_mve_logistic(vmovltq_s16(first), table);
     const int16x8_t second = aboard_lstm_mve_gates(p, sums, bias, 2);
-    const int16x8_t fresh = aboard_lstm_mve_tangent(vmulq_n_s32(vmovlbq_s16(second), 3), table);
-    const int32x4_t cells = aboard_lstm_mve_cells(p, vldrhq_z_s32(cell, some), input, forget, fresh);
-    vstrhq_p_s32(next, cells, some);
-    int32x4_t arguments = vmulq_n_s32(cells, p->cell_multiplier);
-    if (p->cell_shift > 0) {
-        arguments = vrshlq_n_s32(arguments, -p->cell_shift);
-    }
-    const int16x8_t output = aboard_lstm_mve_logistic(vmovltq_s16(second), table);
-    const int32x4_t products = vmullbq_int_s16(aboard_lstm_mve_tangent(arguments, table), output);
-    const int32x4_t hidden = aboard_mve_rescale(products, p->output.multiplier, p->output.shift);
-    const int32x4_t moved = vqaddq_n_s32(hidden, p->zero_point);
-    vstrbq_p_s32(y, vmaxq_s32(vminq_s32(moved, vdupq_n_s32(INT8_MAX)), vdupq_n_s32(INT8_MIN)), some);
+    const int32x4_t hidden = aboard_lstm_mve_states(p, first, second, cell, next, table, some);
+    vstrbq_p_s32(y, vmaxq_s32(vminq_s32(hidden, vdupq_n_s32(INT8_MAX)), vdupq_n_s32(INT8_MIN)), some);
 }
 
 #else

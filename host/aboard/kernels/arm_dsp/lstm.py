@@ -1,4 +1,4 @@
-"""lstm of int8 for cores with the DSP extension: the products of a unit's four gates are computed at once."""
+"""lstm of int8 and int16 for cores with the DSP extension: the products of a unit's four gates are computed at once."""
 
 from __future__ import annotations
 
@@ -8,44 +8,76 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, DType, Node
-from aboard.ir.numerics import Int64
 from aboard.kernels.arm_dsp import four_channels
 from aboard.kernels.arm_dsp.dot import TAP_GROUP
-from aboard.kernels.contract import ConstantArg, KernelCall, PackedConstant, Scratch, ScratchArg, View
-from aboard.kernels.portable.lstm import LstmKernel, by_unit, extent_params, folded_bias
+from aboard.kernels.contract import ConstantArg, KernelCall, Literal, PackedConstant, Scratch, ScratchArg, View
+from aboard.kernels.portable.lstm import (
+    LARGEST_S16,
+    LstmKernel,
+    extent_params,
+    parts,
+    short_multiplier,
+    short_sums_fit,
+    sums_refusal,
+)
 from aboard.kernels.registry import implements
+from aboard.kernels.weights import filled
 from aboard.ops import sigmoid_wide
 from aboard.ops.lstm import extents, scaling
-from aboard.ops.lstm_steps import GATES, HIDDEN, INPUT_WEIGHTS, RECURRENT_WEIGHTS
+from aboard.ops.lstm_steps import HIDDEN
 from aboard.target import Target
 
 #: Largest product of two gates, or of a gate and a cell state.
 _LARGEST_PRODUCT = 32768 * 32767
 
+#: Order of the taps of a group from which SXTB16 extracts neighbours.
+_NEIGHBOURS = [0, 2, 1, 3]
 
-@implements
-class DspS8(LstmKernel):
-    """int8."""
 
-    name = "dsp_s8"
+class _Dsp(LstmKernel):
+    """The common part.
+
+    Attributes:
+        header: Path of the header.
+        function: C function; its parameters are of type `<function>_t`.
+        largest: Largest absolute value of an input or hidden state.
+    """
+
     keys = frozenset({"arm_dsp"})
-    dtype = DType.INT8
+    header: str
+    function: str
+    largest: int
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
         reason = super().refuses(node, target)
         if reason is not None:
             return reason
+        reason = sums_refusal(node, self.largest, self.fits)
+        if reason is not None:
+            return reason
         found = scaling(node)
-        for scales, (weights, bias) in zip((found.input, found.recurrent), _parts(node), strict=True):
-            for gate, scale in enumerate(scales):
-                largest = four_channels.largest_sum(weights[:, gate], bias[:, gate])
-                if not four_channels.fits(scale, largest):
-                    return "sums of gates may exceed 31 bits"
         products = (found.forget, found.update, found.output)
         if not all(four_channels.fits(scale, _LARGEST_PRODUCT) for scale in products):
             return "products of gates may exceed 31 bits"
         return None
+
+    def fits(self, scale: tuple[int, int], largest: int) -> bool:
+        """Returns whether sums of an absolute value of at most `largest` can be rescaled."""
+        raise NotImplementedError
+
+    def scale(self, scale: tuple[int, int]) -> Literal:
+        """Returns the parameter that rescales the sums of a gate."""
+        raise NotImplementedError
+
+    def packed(self, node: Node) -> Array:
+        """Returns the words of all units: those of the input's products, then those of the hidden state's."""
+        words = [four_channels.blocks(self.ordered(weights), bias.reshape(-1)) for weights, bias in parts(node)]
+        return np.ascontiguousarray(np.concatenate(words, 1))
+
+    def ordered(self, weights: Array) -> Array:
+        """Returns weights, [units, gates, taps], as [channels, taps] in the order in which the core multiplies."""
+        return weights.reshape(-1, weights.shape[2])
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
@@ -53,24 +85,18 @@ class DspS8(LstmKernel):
         groups = sum(-(-taps // TAP_GROUP) for taps in (sizes.inputs, sizes.units))
         table = PackedConstant("table", sigmoid_wide.TABLE.astype(np.uint16))
         return KernelCall(
-            header="arm_dsp/lstm.h",
-            function="aboard_lstm_dsp",
-            params_type="aboard_lstm_dsp_t",
+            header=self.header,
+            function=self.function,
+            params_type=f"{self.function}_t",
             params={
                 "extents": extent_params(node),
-                "input": [four_channels.scale_params(scale) for scale in found.input],
-                "recurrent": [four_channels.scale_params(scale) for scale in found.recurrent],
-                "forget": four_channels.scale_params(found.forget),
-                "update": four_channels.scale_params(found.update),
-                "output": four_channels.scale_params(found.output),
-                "cell_multiplier": found.cell.multiplier,
-                "cell_shift": found.cell.shift,
-                "clip": found.clip,
-                "zero_point": node.input(HIDDEN).quant.zero_point,
+                "input": [self.scale(scale) for scale in found.input],
+                "recurrent": [self.scale(scale) for scale in found.recurrent],
+                "cell": _cell_params(node),
             },
             arguments=(
                 *self.tensors(node),
-                ConstantArg(PackedConstant("weights", _packed(node))),
+                ConstantArg(PackedConstant("weights", self.packed(node))),
                 ConstantArg(table),
                 ScratchArg(Scratch(8 * groups), "uint32_t *"),
             ),
@@ -79,17 +105,59 @@ class DspS8(LstmKernel):
         )
 
 
-def _parts(node: Node) -> list[tuple[Array, Int64]]:
-    """Returns for input and hidden state the weights, [units, gates, taps], and starts of sums, [units, gates]."""
-    bias = folded_bias(node)
-    gates = len(GATES)
-    weights = [by_unit(node, first).swapaxes(1, 2) for first in (INPUT_WEIGHTS, RECURRENT_WEIGHTS)]
-    return [(weights[0], bias[:, :gates]), (weights[1], bias[:, gates:])]
+@implements
+class DspS8(_Dsp):
+    """int8."""
+
+    name = "dsp_s8"
+    dtype = DType.INT8
+    header = "arm_dsp/lstm.h"
+    function = "aboard_lstm_dsp"
+    largest = 128
+
+    @override
+    def fits(self, scale: tuple[int, int], largest: int) -> bool:
+        return four_channels.fits(scale, largest)
+
+    @override
+    def scale(self, scale: tuple[int, int]) -> Literal:
+        return four_channels.scale_params(scale)
 
 
-def _packed(node: Node) -> Array:
-    """Returns the words of all units: those of the input's products, then those of the hidden state's."""
-    parts = [
-        four_channels.blocks(weights.reshape(-1, weights.shape[2]), bias.reshape(-1)) for weights, bias in _parts(node)
-    ]
-    return np.ascontiguousarray(np.concatenate(parts, 1))
+@implements
+class DspS16(_Dsp):
+    """int16 with int8 weights."""
+
+    name = "dsp_s16"
+    dtype = DType.INT16
+    header = "arm_dsp/lstm_s16.h"
+    function = "aboard_lstm_dsp_s16"
+    largest = LARGEST_S16
+
+    @override
+    def fits(self, scale: tuple[int, int], largest: int) -> bool:
+        return short_sums_fit(scale, largest)
+
+    @override
+    def scale(self, scale: tuple[int, int]) -> Literal:
+        return short_multiplier(scale)
+
+    @override
+    def ordered(self, weights: Array) -> Array:
+        full: Array = filled(super().ordered(weights).T, TAP_GROUP).T
+        groups: Array = full.reshape(len(full), -1, TAP_GROUP)[..., _NEIGHBOURS]
+        return np.ascontiguousarray(groups).reshape(len(full), -1)
+
+
+def _cell_params(node: Node) -> dict[str, Literal]:
+    """Returns the fields of `aboard_lstm_dsp_cell_t`."""
+    found = scaling(node)
+    return {
+        "forget": four_channels.scale_params(found.forget),
+        "update": four_channels.scale_params(found.update),
+        "output": four_channels.scale_params(found.output),
+        "multiplier": found.cell.multiplier,
+        "shift": found.cell.shift,
+        "clip": found.clip,
+        "zero_point": node.input(HIDDEN).quant.zero_point,
+    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from typing_extensions import override
@@ -26,6 +26,9 @@ from aboard.ops import sigmoid_wide
 from aboard.ops.lstm import attributes, extents, scaling
 from aboard.ops.lstm_steps import BIASES, CELL, GATES, HIDDEN, INPUT, INPUT_WEIGHTS, RECURRENT_WEIGHTS
 from aboard.target import Target
+
+#: Largest absolute value of int16.
+LARGEST_S16 = 32768
 
 #: Instructions of a product, and of a unit in a step beside its products; read off the loops for Cortex-M4.
 _PER_PRODUCT, _PER_UNIT = 3, 400
@@ -118,6 +121,41 @@ def folded_bias(node: Node) -> Int64:
         zero_point = node.input(operand).quant.zero_point
         parts[number] = parts[number] - zero_point * by_unit(node, first).astype(np.int64).sum(1)
     return np.concatenate(parts, axis=1)
+
+
+def short_multiplier(scale: tuple[int, int]) -> int:
+    """Returns m such that (x * m + 2^31) >> 32 rescales sums of 32 bits as TFLite does for int16; 0 without one."""
+    multiplier, right = int(reduced_multiplier(scale[0])), 15 - scale[1]
+    found = multiplier << max(32 - right, 0)
+    return found if right <= 32 and found < 1 << 31 else 0
+
+
+def parts(node: Node) -> list[tuple[Array, Int64]]:
+    """Returns for input and hidden state the weights, [units, gates, taps], and starts of sums, [units, gates]."""
+    bias, gates = folded_bias(node), len(GATES)
+    weights = [by_unit(node, first).swapaxes(1, 2) for first in (INPUT_WEIGHTS, RECURRENT_WEIGHTS)]
+    return [(weights[0], bias[:, :gates]), (weights[1], bias[:, gates:])]
+
+
+def sums_refusal(node: Node, largest: int, fits: Callable[[tuple[int, int], int], bool]) -> str | None:
+    """Returns why sums of gates do not fit words, or None.
+
+    Args:
+        node: The node.
+        largest: Largest absolute value of an input or hidden state.
+        fits: Whether a scale takes sums of an absolute value of at most a number.
+    """
+    found = scaling(node)
+    for scales, (weights, bias) in zip((found.input, found.recurrent), parts(node), strict=True):
+        sums = largest * np.abs(weights.astype(np.int64)).sum(2) + np.abs(bias)
+        if not all(fits(scale, int(most)) for scale, most in zip(scales, sums.max(0), strict=True)):
+            return "sums of gates may exceed 31 bits"
+    return None
+
+
+def short_sums_fit(scale: tuple[int, int], largest: int) -> bool:
+    """Returns whether sums of at most `largest` are words that `short_multiplier` rescales."""
+    return largest < 1 << 31 and short_multiplier(scale) > 0
 
 
 class _Quantised(LstmKernel):
