@@ -85,24 +85,9 @@ class SignalRfft(_Fft):
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        x, length, n = np.asarray(operands[0]), fft_length(node), numbers(node.input(0).dtype)
-        frames = np.zeros((x.size // x.shape[-1], length), n.dtype)
-        frames[:, : x.shape[-1]] = x.reshape(len(frames), -1)
-        z = _transform(n, *_parts(n, frames), inverse=False)
-        half = length // 2
-        re, im = np.zeros((2, len(frames), half + 1), n.dtype)
-        first, second = (n.divided(part[:, 0], 2) for part in z)
-        re[:, 0], re[:, half] = n.wrap(first + second), n.wrap(first - second)
-        k = np.arange(1, half // 2 + 1)
-        a, b = (tuple(n.divided(part, 2) for part in pair) for pair in (_at(z, k), _mirrored(n, z, half - k)))
-        even, odd = n.add(a, b), n.sub(a, b)
-        turned = n.product(odd, super_twiddles(n, half, inverse=False))
-        re[:, half - k], im[:, half - k] = n.half(even[0], -turned[0]), n.half(turned[1], -even[1])
-        # In the middle both halves meet, and the second of them counts.
-        own = k[k != half - k]
-        c = slice(0, len(own))
-        re[:, own], im[:, own] = n.half(even[0], turned[0])[:, c], n.half(even[1], turned[1])[:, c]
-        return [_interleaved(re, im, node)]
+        x = np.asarray(operands[0])
+        found = spectra(numbers(node.input(0).dtype), x.reshape(-1, x.shape[-1]), fft_length(node))
+        return [found.reshape(node.output.shape).astype(node.output.dtype.numpy)]
 
 
 @register
@@ -136,13 +121,41 @@ class SignalIrfft(_Fft):
         even, odd = n.add(a, b), n.product(n.sub(a, b), super_twiddles(n, half, inverse=True))
         (re[:, k], im[:, k]), below = n.add(even, odd), n.sub(even, odd)
         re[:, half - k], im[:, half - k] = below[0], n.wrap(-below[1])
-        y = _interleaved(*_transform(n, re, im, inverse=True), node)
+        y = _interleaved(*_transform(n, re, im, inverse=True)).reshape(node.output.shape)
+        y = y.astype(node.output.dtype.numpy)
         return [y / np.float32(length) if node.output.dtype.is_float else y]
 
 
 def fft_length(node: Node) -> int:
     """Returns the real numbers of a transform."""
     return cast(FftAttributes, node.attrs).length
+
+
+def spectra(n: Numbers, x: Array, length: int) -> Array:
+    """Returns the spectra of real frames: real and imaginary parts in turn, [frames, length + 2] of `n.dtype`.
+
+    Args:
+        n: Arithmetic of the numbers.
+        x: Frames [frames, samples] of at most `length` samples; zeros follow shorter ones.
+        length: Real numbers of a transform: twice a product of the factors 2, 3 and 5.
+    """
+    frames = np.zeros((len(x), length), n.dtype)
+    frames[:, : x.shape[1]] = x
+    z = _transform(n, *_parts(n, frames), inverse=False)
+    half = length // 2
+    re, im = np.zeros((2, len(frames), half + 1), n.dtype)
+    first, second = (n.divided(part[:, 0], 2) for part in z)
+    re[:, 0], re[:, half] = n.wrap(first + second), n.wrap(first - second)
+    k = np.arange(1, half // 2 + 1)
+    a, b = (tuple(n.divided(part, 2) for part in pair) for pair in (_at(z, k), _mirrored(n, z, half - k)))
+    even, odd = n.add(a, b), n.sub(a, b)
+    turned = n.product(odd, super_twiddles(n, half, inverse=False))
+    re[:, half - k], im[:, half - k] = n.half(even[0], -turned[0]), n.half(turned[1], -even[1])
+    # In the middle both halves meet, and the second of them counts.
+    own = k[k != half - k]
+    c = slice(0, len(own))
+    re[:, own], im[:, own] = n.half(even[0], turned[0])[:, c], n.half(even[1], turned[1])[:, c]
+    return _interleaved(re, im)
 
 
 def factors(count: int) -> list[int]:
@@ -198,8 +211,8 @@ def _parts(n: Numbers, frames: Array) -> Pair:
     return pairs[..., 0], pairs[..., 1]
 
 
-def _interleaved(re: Array, im: Array, node: Node) -> Array:
-    return np.stack([re, im], axis=-1).reshape(node.output.shape).astype(node.output.dtype.numpy)
+def _interleaved(re: Array, im: Array) -> Array:
+    return np.stack([re, im], axis=-1).reshape(len(re), -1)
 
 
 def _at(z: Pair, k: Array) -> Pair:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +15,7 @@ from aboard.ir import Array, Attributes, DType, Node
 from aboard.ops.registry import SourceNode, register
 from aboard.ops.signal import Kept, SignalOp, Signature, integer
 
+Uint32 = npt.NDArray[np.uint32]
 _U32 = (DType.UINT32,)
 _MASK32 = np.uint64(2**32 - 1)
 _INT32 = (-(2**31), 2**31 - 1)
@@ -76,15 +76,29 @@ class SignalFilterBank(SignalOp):
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        x = np.asarray(operands[0]).astype(np.uint64)
-        weights, others = (np.asarray(values).astype(np.int64).astype(np.uint64) for values in operands[1:3])
-        carried, sums = np.uint64(0), []
-        for energy, weight, width in groups_of(node):
-            energies = x[energy : energy + width]
-            own = (weights[weight : weight + width] * energies).sum(dtype=np.uint64)
-            sums.append(np.add(np.asarray([carried]), own)[0])
-            carried = (others[weight : weight + width] * energies).sum(dtype=np.uint64)
-        return [np.asarray(sums[1:], np.uint64)]
+        x, weights, others = (np.asarray(values) for values in operands[:3])
+        return [channel_sums(x, weights, others, groups_of(node))]
+
+
+def channel_sums(
+    x: Array, weights: Array, others: Array, groups: Sequence[tuple[int, int, int]]
+) -> npt.NDArray[np.uint64]:
+    """Returns the sums of each channel [..., channels], modulo 2^64.
+
+    Args:
+        x: Energies uint32 [..., energies].
+        weights: int16 weights of the channel above a group.
+        others: int16 weights of the channel below it.
+        groups: First energy, first weight and width of each group, of which there are channels + 1.
+    """
+    wide = x.astype(np.uint64)
+    above, below = (values.astype(np.int64).astype(np.uint64) for values in (weights, others))
+    carried, sums = np.zeros(x.shape[:-1], np.uint64), []
+    for energy, weight, width in groups:
+        part = wide[..., energy : energy + width]
+        sums.append(carried + (above[weight : weight + width] * part).sum(axis=-1, dtype=np.uint64))
+        carried = np.asarray((below[weight : weight + width] * part).sum(axis=-1, dtype=np.uint64))
+    return np.stack(sums[1:], axis=-1)
 
 
 def groups_of(node: Node) -> list[tuple[int, int, int]]:
@@ -114,14 +128,19 @@ class SignalFilterBankSquareRoot(SignalOp):
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         # A shift of 32 and more is undefined in the reference; cores take the lower 5 bits of it.
-        bits = int(np.asarray(operands[1])) & 31
-        return [np.asarray([_root(int(x)) >> bits for x in np.asarray(operands[0])], np.uint32)]
+        return [square_roots(np.asarray(operands[0])) >> np.uint32(int(np.asarray(operands[1])) & 31)]
 
 
-def _root(x: int) -> int:
-    """Returns the rounded square root of 64 bits; of numbers of 32 bits, at most 0xffff."""
-    root = math.isqrt(x)
-    return root + (x - root * root > root and root != (0xFFFF if x < 2**32 else 0xFFFFFFFF))
+def square_roots(x: Array) -> npt.NDArray[np.uint32]:
+    """Returns the rounded square roots of uint64 numbers; of numbers of 32 bits, at most 0xffff."""
+    most, one = np.uint64(2**32 - 1), np.uint64(1)
+    square: npt.NDArray[np.uint64] = x.astype(np.uint64)
+    root: npt.NDArray[np.uint64] = np.sqrt(square.astype(np.float64)).clip(max=float(most)).astype(np.uint64)
+    # Float64 errs by one at most.
+    root -= root * root > square
+    root += (root != most) & (square - root * root > root + root)
+    up = (square - root * root > root) & (root != np.where(square < 2**32, np.uint64(0xFFFF), most))
+    return np.where(up, root + one, root).astype(np.uint32)
 
 
 @dataclass(frozen=True)
@@ -189,17 +208,22 @@ class SignalFilterBankSpectralSubtraction(SignalOp):
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        x, noise = (np.asarray(values).astype(np.uint64) for values in operands)
-        attrs = cast(SubtractionAttributes, node.attrs)
-        odd = np.arange(x.size) % 2 == 1
-        weight = np.where(odd, attrs.alternate_smoothing, attrs.smoothing).astype(np.uint64)
-        other = np.where(odd, attrs.alternate_one_minus_smoothing, attrs.one_minus_smoothing).astype(np.uint64)
-        scaled = x << np.uint64(attrs.smoothing_bits) & _MASK32
-        noise = (scaled * weight + noise * other) >> np.uint64(attrs.bits) & _MASK32
-        estimate = np.minimum(noise, scaled)
-        floor = x * np.uint64(attrs.min_signal_remaining) >> np.uint64(attrs.bits) & _MASK32
-        left = np.maximum(scaled - estimate >> np.uint64(attrs.smoothing_bits), floor)
-        return [left.astype(np.uint32), (estimate if attrs.clamping else noise).astype(np.uint32)]
+        x, before = (np.asarray(values) for values in operands)
+        return list(subtracted(cast(SubtractionAttributes, node.attrs), x, before))
+
+
+def subtracted(attrs: SubtractionAttributes, x: Array, before: Array) -> tuple[Uint32, Uint32]:
+    """Returns the signal that remains and the noise estimate, for signals and the estimates before, [..., channels]."""
+    wide, noise = x.astype(np.uint64), before.astype(np.uint64)
+    odd = np.arange(x.shape[-1]) % 2 == 1
+    weight = np.where(odd, attrs.alternate_smoothing, attrs.smoothing).astype(np.uint64)
+    other = np.where(odd, attrs.alternate_one_minus_smoothing, attrs.one_minus_smoothing).astype(np.uint64)
+    scaled = wide << np.uint64(attrs.smoothing_bits) & _MASK32
+    noise = (scaled * weight + noise * other) >> np.uint64(attrs.bits) & _MASK32
+    estimate = np.minimum(noise, scaled)
+    floor = wide * np.uint64(attrs.min_signal_remaining) >> np.uint64(attrs.bits) & _MASK32
+    left = np.maximum(scaled - estimate >> np.uint64(attrs.smoothing_bits), floor)
+    return left.astype(np.uint32), (estimate if attrs.clamping else noise).astype(np.uint32)
 
 
 @dataclass(frozen=True)
@@ -236,16 +260,21 @@ class SignalFilterBankLog(SignalOp):
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         attrs = cast(LogAttributes, node.attrs)
-        x = (np.asarray(operands[0]).astype(np.int64) << attrs.correction_bits) & 0xFFFFFFFF
-        known = np.maximum(x, 2)
-        whole = np.frexp(known.astype(np.float64))[1].astype(np.int64) - 1
-        fraction = ((known - (1 << whole)) << LOG_BITS) >> whole
-        table, segment = log_table().astype(np.int64), fraction >> 9
-        below = table[segment]
-        part = (table[segment + 1] - below) * (fraction - (segment << 9)) >> LOG_BITS
-        logarithm = ((whole << LOG_BITS) + fraction + below + part) * LOG_OF_2 + (1 << 15) >> LOG_BITS
-        scaled = (logarithm * attrs.scale + (1 << 15) & 0xFFFFFFFF) >> LOG_BITS
-        return [np.where(x > 1, np.minimum(scaled, 2**15 - 1), 0).astype(np.int16)]
+        return [logarithms(np.asarray(operands[0]), attrs.correction_bits, attrs.scale)]
+
+
+def logarithms(operand: Array, correction_bits: int, scale: int) -> npt.NDArray[np.int16]:
+    """Returns natural logarithms of uint32 numbers, shifted by `correction_bits` first, times `scale`, saturated."""
+    x = (operand.astype(np.int64) << correction_bits) & 0xFFFFFFFF
+    known = np.maximum(x, 2)
+    whole = np.frexp(known.astype(np.float64))[1].astype(np.int64) - 1
+    fraction = ((known - (1 << whole)) << LOG_BITS) >> whole
+    table, segment = log_table().astype(np.int64), fraction >> 9
+    below = table[segment]
+    part = (table[segment + 1] - below) * (fraction - (segment << 9)) >> LOG_BITS
+    logarithm = ((whole << LOG_BITS) + fraction + below + part) * LOG_OF_2 + (1 << 15) >> LOG_BITS
+    scaled = (logarithm * scale + (1 << 15) & 0xFFFFFFFF) >> LOG_BITS
+    return np.where(x > 1, np.minimum(scaled, 2**15 - 1), 0).astype(np.int16)
 
 
 @cache

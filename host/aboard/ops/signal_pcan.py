@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 from typing_extensions import override
 
 from aboard.ir import Array, Attributes, DType, Node
@@ -63,11 +64,19 @@ class SignalPcan(SignalOp):
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        x, noise, table = (np.asarray(values).astype(np.int64) for values in operands)
-        gain = _gain(noise, table).astype(np.uint64) & _MASK32
-        snr = x.astype(np.uint64) * gain >> np.uint64(cast(PcanAttributes, node.attrs).snr_shift) & _MASK32
-        squared = (snr * snr & _MASK32) >> np.uint64(20)
-        return [np.where(snr < 2 << 12, squared, (snr >> np.uint64(6)) - np.uint64(64)).astype(np.uint32)]
+        x, noise, table = (np.asarray(values) for values in operands)
+        return [controlled(x, noise, table, cast(PcanAttributes, node.attrs).snr_shift)]
+
+
+def controlled(x: Array, noise: Array, table: Array, snr_shift: int) -> npt.NDArray[np.uint32]:
+    """Returns uint32 signals times the gains for their noise by a table, compressed, with 6 fractional bits."""
+    gain = _gain(noise.astype(np.int64), table.astype(np.int64)).astype(np.uint64) & _MASK32
+    snr: npt.NDArray[np.uint64] = x.astype(np.uint64) * gain >> np.uint64(snr_shift) & _MASK32
+    squared = (snr * snr & _MASK32) >> np.uint64(20)
+    found: npt.NDArray[np.uint32] = np.where(snr < 2 << 12, squared, (snr >> np.uint64(6)) - np.uint64(64)).astype(
+        np.uint32
+    )
+    return found
 
 
 def _gain(noise: Int64, table: Int64) -> Int64:

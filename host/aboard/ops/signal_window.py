@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 from typing_extensions import override
 
 from aboard.ir import Array, Attributes, DType, Node
 from aboard.ops.registry import SourceNode, register
 from aboard.ops.signal import SignalOp, Signature, integer
 
+Int16 = npt.NDArray[np.int16]
 _INT16 = (DType.INT16,)
 
 
@@ -54,10 +56,9 @@ class SignalWindow(SignalOp):
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        x, weights = (np.asarray(values).astype(np.int64) for values in operands)
-        shift = cast(WindowAttributes, node.attrs).shift
-        raw = x.reshape(-1, weights.size) * weights >> shift
-        return [np.clip(raw, -(2**15), 2**15 - 1).astype(np.int16).reshape(x.shape)]
+        x, weights = (np.asarray(values) for values in operands)
+        found = windowed(x.reshape(-1, weights.size), weights, cast(WindowAttributes, node.attrs).shift)
+        return [found.reshape(x.shape)]
 
 
 @register
@@ -78,9 +79,33 @@ class SignalFftAutoScale(SignalOp):
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        x = np.asarray(operands[0]).astype(np.int64)
-        bits = max(15 - _largest(x).bit_length(), 0) if _largest(x) > 0 else 0
-        return [(x << bits).astype(np.int16), np.asarray(bits, np.int32)]
+        frames, bits = scaled(np.asarray(operands[0])[None])
+        return [frames[0], bits[0]]
+
+
+def windowed(x: Array, weights: Array, shift: int) -> Int16:
+    """Returns x * weights >> shift, saturated, for frames x [..., samples] and int16 weights [samples]."""
+    raw = x.astype(np.int64) * weights.astype(np.int64) >> shift
+    found: Int16 = np.clip(raw, -(2**15), 2**15 - 1).astype(np.int16)
+    return found
+
+
+def scaled(x: Array) -> tuple[Int16, npt.NDArray[np.int32]]:
+    """Returns int16 frames [frames, samples], shifted to the left as far as 16 bits allow, and the bits [frames]."""
+    wide = x.astype(np.int64)
+    largest = np.abs(wide).max(axis=1)
+    for odd in np.flatnonzero((wide == -(2**15)).any(axis=1)):
+        largest[odd] = _largest(wide[odd])
+    known = np.maximum(largest, 1)
+    bits = np.where(largest > 0, 15 - np.frexp(known.astype(np.float64))[1], 0).clip(min=0)
+    return (wide << bits[:, None]).astype(np.int16), bits.astype(np.int32)
+
+
+def energies(x: Array) -> npt.NDArray[np.uint32]:
+    """Returns squared absolute values of int16 complex numbers, real and imaginary parts in turn on the last axis."""
+    pairs = x.astype(np.int64).reshape(*x.shape[:-1], -1, 2)
+    found: npt.NDArray[np.uint32] = (pairs * pairs).sum(axis=-1).astype(np.uint32)
+    return found
 
 
 def _largest(x: Array) -> int:
@@ -137,9 +162,8 @@ class SignalEnergy(SignalOp):
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
-        x = np.asarray(operands[0]).astype(np.int64).reshape(-1, 2)
         attrs = cast(EnergyAttributes, node.attrs)
-        energy = (x * x).sum(axis=1)
+        energy = energies(np.asarray(operands[0]))
         energy[: attrs.start] = 0
         energy[attrs.end :] = 0
-        return [energy.astype(np.uint32)]
+        return [energy]
