@@ -18,6 +18,7 @@ FIRMWARE = resources.firmware()
 FOLDERS = (
     ("include/aboard",),
     ("kernels", "rpc", "mlperf", "cores", "ports", "sample"),
+    ("frontend",),
 )
 
 #: The files of the RPC server, lowest first: each includes only from the lines above, beside `include/aboard`.
