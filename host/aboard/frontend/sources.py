@@ -28,7 +28,7 @@ from aboard.ops.signal_fft import factors, super_twiddles, twiddles
 from aboard.ops.signal_filter_bank import log_table
 from aboard.ops.signal_numbers import Numbers
 
-_HEADERS = ("audio.h", "frames.h", "scale.h")
+_HEADERS = ("audio.h", "decisions.h", "frames.h", "picture.h", "scale.h")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _KERNEL = re.compile(r'^#include "\.\./kernels/([^"]+)"', re.MULTILINE)
 
@@ -108,13 +108,20 @@ def state_bytes(front_end: AudioFrontEnd) -> int:
 def scratch_bytes(front_end: AudioFrontEnd) -> int:
     """Returns the bytes that a frame needs while it is computed; other code may use them between the calls."""
     pairs, words = _scratch(front_end)
-    return _up(8 * pairs + 4 * words + 6 * front_end.channels + 2 * front_end.features, 8)
+    lasting = sum(count for _, count in _lasting(front_end))
+    return _up(8 * pairs + 4 * words + 4 * front_end.channels + 2 * lasting, 8)
 
 
 def _scratch(front_end: AudioFrontEnd) -> tuple[int, int]:
     """Returns the elements of `work` (uint64) and of `frame` (uint32)."""
     spectrum = 2 * (front_end.fft_length + 2)
     return _up(max(spectrum, 8 * front_end.channels), 8) // 8, _up(max(2 * front_end.window, spectrum), 4) // 4
+
+
+def _lasting(front_end: AudioFrontEnd) -> list[tuple[str, int]]:
+    """Returns the results in int16 that are not the caller's features, each with its elements."""
+    logs = [("logs", front_end.channels)] if front_end.coefficients or front_end.scale else []
+    return logs + ([("cepstra", front_end.coefficients)] if front_end.coefficients and front_end.scale else [])
 
 
 def _up(size: int, step: int) -> int:
@@ -184,6 +191,7 @@ def _header(front_end: AudioFrontEnd, name: str) -> str:
     upper, feature = name.upper(), "int8_t" if front_end.scale else "int16_t"
     noise = f"    uint32_t noise[{front_end.channels}];\n" if front_end.noise_reduction else ""
     pairs, words = _scratch(front_end)
+    lasting = "".join(f"    int16_t {field}[{count}];\n" for field, count in _lasting(front_end))
     head = _banner(front_end, "A front end for sound: features of frames. aboard.frontend is the same in Python.")
     return f"""{head}
 #ifndef {upper}_H
@@ -217,9 +225,7 @@ typedef struct {{
     uint64_t work[{pairs}];
     uint32_t frame[{words}];
     uint32_t magnitudes[{front_end.channels}];
-    int16_t logs[{front_end.channels}];
-    int16_t features[{front_end.features}];
-}} {name}_scratch_t;
+{lasting}}} {name}_scratch_t;
 
 /** Begins a stream: forgets all samples{" and the estimate of the noise" if noise else ""}. */
 void {name}_reset({name}_t *stream);
@@ -259,11 +265,11 @@ def _source(front_end: AudioFrontEnd, name: str) -> str:
     frames = c_text.initializer({"size": front_end.window, "hop": front_end.hop}, "")
     scale = c_text.initializer(front_end.scale.fields, "") if front_end.scale else ""
     kept = f"static const aboard_scale_t scale = {scale};\n" if scale else ""
-    logs = "scratch->logs" if front_end.coefficients or front_end.scale else "features"
-    cepstra = "scratch->features" if front_end.scale else "features"
+    lasting = [field for field, _ in _lasting(front_end)]
+    logs, cepstra = (f"scratch->{field}" if field in lasting else "features" for field in ("logs", "cepstra"))
     noise = "stream->noise" if front_end.noise_reduction else "NULL"
     mfcc = f"    aboard_frontend_mfcc(&parameters, &tables, {logs}, {cepstra});\n" if front_end.coefficients else ""
-    last = "scratch->features" if front_end.coefficients else "scratch->logs"
+    last = cepstra if front_end.coefficients else logs
     scaled = f"    aboard_scale_s16(&scale, {last}, features, {front_end.features});\n" if scale else ""
     feature = "int8_t" if scale else "int16_t"
     return f"""{_banner(front_end, f"Tables and functions of {name}.h.")}
