@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 C_SOURCES = $(shell git ls-files 'firmware/*.c' 'firmware/*.h' 'tests/*.c' 'tests/*.h' 'docs/examples/*.c' 'docs/examples/*.h')
-JOBS ?= 2
+JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 
 # What `make test-frameworks` tests with, and what made tests/data/frameworks. Of torch, the build for CPUs is enough, which
 # saves some gigabytes.
