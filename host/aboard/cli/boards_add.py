@@ -104,7 +104,7 @@ def _known(path: Path | None) -> Path:
     return path
 
 
-def _of_svd(device: svd.Device) -> Description:
+def _of_svd(device: svd.SvdDevice) -> Description:
     if device.mcpu is None:
         raise BoardError(
             f"{device.name}: the SVD file states no Cortex-M core, got no cpu element, expected one. Use --pack or "
@@ -125,7 +125,7 @@ def _of_svd(device: svd.Device) -> Description:
     )
 
 
-def _ports(device: svd.Device) -> list[str]:
+def _ports(device: svd.SvdDevice) -> list[str]:
     """Returns a comment about each serial port of an SVD file."""
     return [
         f"{port.name} at 0x{port.address:08x}, interrupts {', '.join(map(str, port.irqs)) or 'none'} (SVD file of "

@@ -86,6 +86,26 @@ def write(folder: Path, board_text: str = BOARD, soc_text: str = SOC, name: str 
 
 
 FIGURES = {
+    "arduino/nano_33_ble": ("cortex-m4", 1 << 20, 256 << 10, "nrf51", 0x4000_2000, 64_000_000, {"unicorn"}),
+    "bbc/microbit_v2": ("cortex-m4", 512 << 10, 128 << 10, "nrf51", 0x4000_2000, 64_000_000, {"unicorn"}),
+    "nordic/nrf52833dk": ("cortex-m4", 512 << 10, 128 << 10, "nrf51", 0x4000_2000, 64_000_000, {"unicorn"}),
+    "nordic/nrf52dk": ("cortex-m4", 512 << 10, 64 << 10, "nrf51", 0x4000_2000, 64_000_000, {"unicorn"}),
+    "nordic/nrf5340dk": ("cortex-m33", 1 << 20, 512 << 10, "nrf_uarte", 0x5000_8000, 128_000_000, {"unicorn"}),
+    "raspberrypi/rpi_pico2": ("cortex-m33", 4 << 20, 520 << 10, "pl011", 0x4007_0000, 150_000_000, {"unicorn"}),
+    "st/nucleo_f411re": ("cortex-m4", 512 << 10, 128 << 10, "stm32_usart_v1", 0x4000_4400, 96_000_000, {"unicorn"}),
+    "st/nucleo_f446re": ("cortex-m4", 512 << 10, 128 << 10, "stm32_usart_v1", 0x4000_4400, 168_000_000, {"unicorn"}),
+    "st/nucleo_g431kb": ("cortex-m4", 128 << 10, 32 << 10, "stm32_usart_v2", 0x4000_4400, 170_000_000, {"unicorn"}),
+    "st/nucleo_u575zi_q": ("cortex-m33", 2 << 20, 768 << 10, "stm32_usart_v2", 0x4001_3800, 160_000_000, {"unicorn"}),
+    "st/nucleo_wb55rg": ("cortex-m4", 808 << 10, 192 << 10, "stm32_usart_v2", 0x4001_3800, 64_000_000, {"unicorn"}),
+    "weact/blackpill_f411ce": (
+        "cortex-m4",
+        512 << 10,
+        128 << 10,
+        "stm32_usart_v1",
+        0x4001_1000,
+        96_000_000,
+        {"unicorn"},
+    ),
     "arm/mps2_an385": ("cortex-m3", 4 << 20, 4 << 20, "cmsdk", 0x4000_4000, 25_000_000, {"qemu", "unicorn"}),
     "arm/mps2_an386": ("cortex-m4", 4 << 20, 4 << 20, "cmsdk", 0x4000_4000, 25_000_000, {"qemu", "unicorn"}),
     "arm/mps2_an500": ("cortex-m7", 4 << 20, 4 << 20, "cmsdk", 0x4000_4000, 25_000_000, {"qemu", "unicorn"}),

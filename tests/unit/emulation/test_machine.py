@@ -241,7 +241,7 @@ def test_length_of_a_block(board, code, count):
 
 def test_what_is_not_modelled_is_refused():
     other = M4.model_copy(update={"uarts": {"uart0": M4.uarts["uart0"].model_copy(update={"driver": "lpuart"})}})
-    with pytest.raises(ToolError, match=r"cannot be emulated in this process.*cmsdk, pl011, nrf51, ns16550"):
+    with pytest.raises(ToolError, match=r"cannot be emulated in this process.*cmsdk, pl011, nrf51, nrf_uarte, ns16550"):
         emulation.machine(other)
     m55 = M4.cores[0].model_copy(update={"mcpu": "cortex-m55"})
     with pytest.raises(ToolError, match=r"Unicorn does not have the core, got cortex-m55, expected one of: cortex-m0"):

@@ -31,7 +31,7 @@ class Peripheral:
 
 
 @dataclass(frozen=True)
-class Device:
+class SvdDevice:
     """What an SVD file states.
 
     Attributes:
@@ -54,7 +54,7 @@ class Device:
         return [each for each in self.peripherals.values() if _SERIAL.search(each.name.upper())]
 
 
-def read(path: Path) -> Device:
+def read(path: Path) -> SvdDevice:
     """Returns the device of an SVD file.
 
     Raises:
@@ -68,7 +68,7 @@ def read(path: Path) -> Device:
         ) from error
     if root.tag != "device":
         raise BoardError(f"{path}: no SVD file, got <{root.tag}>, expected <device>. Name a file *.svd")
-    return Device(
+    return SvdDevice(
         name=root.findtext("name", path.stem),
         vendor=root.findtext("vendorID") or root.findtext("vendor") or "unknown",
         version=root.findtext("version", "?"),
