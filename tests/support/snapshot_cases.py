@@ -147,7 +147,7 @@ SESSIONS = (
             f"create digits {BOARD}",
             f"create digits digits {BOARD} --name both -o out",
             f"create digits {CORE} -o out",
-            "create digits -b st/nucleo_f446re -o out",
+            "create digits -b nxp/frdm_k64f -o out",
             "create digits -b st/stm32f0_disco -o out",
             f"create none.tflite {BOARD} -o out",
             "compile digits -b riscv/qemu_virt32 -o bundle",
@@ -352,7 +352,7 @@ SESSIONS = (
         "on-a-board-errors",
         (
             f"deploy none.tflite {BOARD}",
-            "deploy digits -b st/nucleo_f446re",
+            "deploy digits -b nxp/frdm_k64f",
             f"deploy digits {BOARD} --runner qmu",
             f"deploy digits {BOARD} --toolchain gc",
             f"deploy digits {BOARD} -O tapes=on",
