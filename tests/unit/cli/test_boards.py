@@ -39,7 +39,7 @@ def test_each_board_says_what_works(capsys: pytest.CaptureFixture[str]) -> None:
     assert (nucleo["bare_metal"], nucleo["emulators"], nucleo["templates"]) == (
         False,
         [],
-        ["arduino", "cmake-lib", "zephyr"],
+        ["arduino", "cmake-lib", "cmsis-pack", "makefile", "platformio", "zephyr"],
     )
     # A machine that exists in an emulator only is flashed by nothing.
     assert (qemu["zephyr_since"], qemu["arduino"], qemu["flashers"]) == ("4.1", None, [])

@@ -8,6 +8,9 @@ from aboard import boards
 from aboard.errors import ProjectError
 from aboard.project import suitability, templates
 
+#: Templates of libraries for any board with a Cortex-M.
+CORTEX_M = ("cmake-lib", "cmsis-pack", "makefile", "platformio")
+
 
 def names_for(board: str) -> list[str]:
     return [template.name for template in suitability.fitting(boards.load(board))]
@@ -16,13 +19,14 @@ def names_for(board: str) -> list[str]:
 @pytest.mark.parametrize(
     ("board", "expected"),
     [
-        ("bbc/microbit", ["arduino", "baremetal", "cmake-lib", "zephyr"]),
-        ("st/nucleo_f446re", ["arduino", "cmake-lib", "zephyr"]),
-        ("ambiq/apollo4p_evb", ["cmake-lib", "zephyr"]),
-        ("arm/mps2_an505", ["baremetal", "cmake-lib"]),
-        ("host/native", ["cmake-lib", "native", "zephyr"]),
-        ("nordic/nrf5340dk:net", ["cmake-lib", "zephyr"]),
-        ("st/nucleo_h745zi_q:cm4", ["cmake-lib", "zephyr"]),
+        ("bbc/microbit", ["arduino", "baremetal", *CORTEX_M, "zephyr"]),
+        ("st/nucleo_f446re", ["arduino", *CORTEX_M, "zephyr"]),
+        ("ambiq/apollo4p_evb", [*CORTEX_M, "zephyr"]),
+        ("arm/mps2_an505", ["baremetal", *CORTEX_M]),
+        ("host/native", ["cmake-lib", "makefile", "native", "zephyr"]),
+        ("nordic/nrf5340dk:net", [*CORTEX_M, "zephyr"]),
+        ("st/nucleo_h745zi_q:cm4", [*CORTEX_M, "zephyr"]),
+        ("espressif/esp32c3_devkitm", ["arduino", "cmake-lib", "esp-idf", "makefile", "platformio", "zephyr"]),
     ],
 )
 def test_templates_follow_from_the_files(board: str, expected: list[str]) -> None:
@@ -44,22 +48,22 @@ def test_the_error_of_a_board_without_a_port_names_the_templates_that_work() -> 
     assert error_of("st/nucleo_f446re", "baremetal") == (
         "st/nucleo_f446re: has no port yet, got a board without [counter] in the file of its SoC st/stm32f446re and "
         "[rpc] in its own file, expected [counter] and [rpc]. Use --template zephyr, which needs no port; for a "
-        "library that your firmware calls use --template arduino or cmake-lib; docs/how-to/adding_a_board.md says how "
-        "to add a port"
+        "library that your firmware calls use --template arduino or cmake-lib or cmsis-pack or makefile or platformio; "
+        "docs/how-to/adding_a_board.md says how to add a port"
     )
 
 
 def test_the_error_names_no_template_that_does_not_work() -> None:
     assert error_of("infineon/cy8ckit_062s2_43012", "baremetal").endswith(
-        "expected [counter] and [rpc]. For a library that your firmware calls use --template cmake-lib; "
-        "docs/how-to/adding_a_board.md says how to add a port"
+        "expected [counter] and [rpc]. For a library that your firmware calls use --template cmake-lib or cmsis-pack "
+        "or makefile or platformio; docs/how-to/adding_a_board.md says how to add a port"
     )
 
 
 def test_a_template_for_other_machines_is_refused() -> None:
     assert error_of("host/native", "baremetal") == (
         "template baremetal: is not for the board, got host/native, a host, expected a microcontroller. Use --template "
-        "cmake-lib or native or zephyr"
+        "cmake-lib or makefile or native or zephyr"
     )
 
 

@@ -13,7 +13,9 @@ from aboard.project.templates import Option
 
 
 def test_templates_are_the_folders_with_a_description():
-    assert templates.names() == ["arduino", "baremetal", "cmake-lib", "native", "zephyr"]
+    assert templates.names() == [
+        "arduino", "baremetal", "cmake-lib", "cmsis-pack", "esp-idf", "makefile", "native", "platformio", "zephyr",
+    ]  # fmt: skip
     for name in templates.names():
         template = templates.load(name)
         assert template.name == name

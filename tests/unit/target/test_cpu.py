@@ -12,9 +12,9 @@ from aboard.base import resources
 from aboard.boards import cpu
 from aboard.errors import TargetError
 from aboard.project import toolchain
-from aboard.target import Cpu
+from aboard.target import Cpu, Target
 
-BARE_METAL = [name for name in cpu.names() if not cpu.find(name).is_host_class]
+BARE_METAL = [name for name in cpu.names() if not cpu.find(name).has_host_compiler]
 
 
 def variants() -> list[str]:
@@ -48,6 +48,7 @@ def test_the_table_has_the_cores_of_the_documentation() -> None:
         "cortex-m4",
         "cortex-m55",
         "cortex-m7",
+        "generic",
         "rv32imac",
         "rv32imafc",
         "rv32imc",
@@ -181,8 +182,26 @@ def test_a_machine_without_a_known_core_is_refused(monkeypatch: pytest.MonkeyPat
 
 
 def test_unknown_core_names_the_nearest() -> None:
-    with pytest.raises(TargetError, match=r"core cortx-m7: unknown\. Did you mean cortex-m7"):
+    with pytest.raises(TargetError, match=r"core cortx-m7: unknown\. .* Did you mean cortex-m7"):
         cpu.find("cortx-m7")
+    with pytest.raises(
+        TargetError, match=r"core xtensa: unknown\. Use -mcpu=generic, portable C99, for a core that is"
+    ):
+        cpu.find("xtensa")
+
+
+def test_generic_is_no_core_of_its_own() -> None:
+    generic = cpu.find("generic")
+    assert (generic.is_generic, generic.is_host_class, generic.features) == (True, False, frozenset())
+    assert (generic.endianness, generic.pointer_bytes) == ("any", None)
+    assert generic.runs_here
+    assert (generic.flags("gcc"), generic.flags("zig"), generic.cross_compiler) == ((), (), "cc")
+    assert generic.mac_instruction("int8") is None
+    target = Target("c -mcpu=generic")
+    assert (target.runtime, target.keys) == ("standalone", frozenset({"portable"}))
+    assert Target("c -mcpu=generic -runtime=host").runtime == "host"
+    with pytest.raises(TargetError, match=r"-flash-max needs a core whose code sizes were measured, .* name the core$"):
+        Target("c -mcpu=generic -flash-max=64K")
 
 
 def test_unknown_modifier_names_those_there_are() -> None:
