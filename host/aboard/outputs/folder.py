@@ -36,7 +36,7 @@ def write_folder(
 
     Args:
         folder: The folder.
-        what: Kind of folder: `bundle`, `project` or `package`.
+        what: Kind of folder: `bundle`, `amalgamation`, `project` or `package`.
         of: Sources and purpose of the folder, in words.
         fill: Writes everything into a new, empty folder.
         force: True to overwrite other people's files that are in the way. All their other files stay.
