@@ -20,7 +20,7 @@ def names_for(board: str) -> list[str]:
     ("board", "expected"),
     [
         ("bbc/microbit", ["arduino", "baremetal", *CORTEX_M, "zephyr"]),
-        ("st/nucleo_f446re", ["arduino", *CORTEX_M, "zephyr"]),
+        ("st/nucleo_l476rg", ["arduino", *CORTEX_M, "zephyr"]),
         ("ambiq/apollo4p_evb", [*CORTEX_M, "zephyr"]),
         ("arm/mps2_an505", ["baremetal", *CORTEX_M]),
         ("host/native", ["cmake-lib", "makefile", "native", "zephyr"]),
@@ -45,8 +45,8 @@ def error_of(board: str, template: str) -> str:
 
 
 def test_the_error_of_a_board_without_a_port_names_the_templates_that_work() -> None:
-    assert error_of("st/nucleo_f446re", "baremetal") == (
-        "st/nucleo_f446re: has no port yet, got a board without [counter] in the file of its SoC st/stm32f446re and "
+    assert error_of("st/nucleo_l476rg", "baremetal") == (
+        "st/nucleo_l476rg: has no port yet, got a board without [counter] in the file of its SoC st/stm32l476rg and "
         "[rpc] in its own file, expected [counter] and [rpc]. Use --template zephyr, which needs no port; for a "
         "library that your firmware calls use --template arduino or cmake-lib or cmsis-pack or makefile or platformio; "
         "docs/how-to/adding_a_board.md says how to add a port"
@@ -80,5 +80,5 @@ def test_a_driver_that_does_not_exist_is_named() -> None:
 
 
 def test_a_template_for_both_suits_a_board_without_drivers() -> None:
-    suitability.check(templates.load("cmake-lib"), boards.load("st/nucleo_f446re"))
-    suitability.check(templates.load("zephyr"), boards.load("st/nucleo_f446re"))
+    suitability.check(templates.load("cmake-lib"), boards.load("st/nucleo_l476rg"))
+    suitability.check(templates.load("zephyr"), boards.load("st/nucleo_l476rg"))
