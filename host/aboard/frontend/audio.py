@@ -200,8 +200,8 @@ class AudioFrontEnd:
         given = np.asarray(samples)
         if given.dtype != np.int16 or given.ndim == 0:
             raise InputError(
-                f"samples, got {given.dtype}{list(given.shape)}, expected int16 [..., count]. "
-                "Scale floats by 32768, round them and limit them to int16"
+                f"samples, got {given.dtype}{list(given.shape)}, expected int16 with one axis at least. "
+                "Convert them: floats times 32768, rounded, limited to int16"
             )
         found = self._cepstra(self._logarithms(self.magnitudes(frames(given, self.window, self.hop))))
         return found if self.scale is None else self.scale(found)

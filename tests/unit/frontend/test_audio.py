@@ -173,7 +173,7 @@ def test_wrong_parameters_are_refused(changes: dict[str, object], message: str) 
 
 
 def test_samples_that_are_not_int16_are_refused() -> None:
-    with pytest.raises(InputError, match=r"samples, got float64\[480\], expected int16 \[..., count\]\. Scale floats"):
+    with pytest.raises(InputError, match=r"samples, got float64\[480\], expected int16 with one axis at least\. Convert them"):
         MICRO(np.zeros(480))
     with pytest.raises(InputError, match=r"frames, got size 4 and hop 5, expected 1 <= hop <= size\. Change them"):
         frontend.frames(np.zeros(9), 4, 5)
