@@ -72,6 +72,14 @@ ABOARD_INLINE int32_t aboard_mean_sum_s8(const aboard_mean_t *p, const int8_t *f
     return sum;
 }
 
+/** The result of a sum. */
+ABOARD_INLINE int8_t aboard_mean_result_s8(const aboard_mean_s8_t *p, int32_t sum) {
+    const int32_t centred = sum - p->correction;
+    const int32_t result = p->exact ? aboard_requantize_exactly(centred, p->multiplier, p->shift)
+                                    : aboard_requantize(centred, p->multiplier, p->shift);
+    return (int8_t)aboard_clamp(result + p->zero_point, INT8_MIN, INT8_MAX);
+}
+
 /**
  * Average of int8 elements.
  *
@@ -87,10 +95,7 @@ ABOARD_INLINE void aboard_mean_s8(const aboard_mean_s8_t *p, const int8_t *in, i
         int8_t *y = aboard_row_out_s8(&p->axes.out, out, r);
         for (int32_t col = 0; col < p->axes.col.extent; ++col) {
             for (int32_t c = 0; c < p->axes.channel.extent; ++c) {
-                const int32_t sum = aboard_mean_sum_s8(&p->axes, x + c * p->axes.channel.bytes) - p->correction;
-                const int32_t result = p->exact ? aboard_requantize_exactly(sum, p->multiplier, p->shift)
-                                                : aboard_requantize(sum, p->multiplier, p->shift);
-                y[c] = (int8_t)aboard_clamp(result + p->zero_point, INT8_MIN, INT8_MAX);
+                y[c] = aboard_mean_result_s8(p, aboard_mean_sum_s8(&p->axes, x + c * p->axes.channel.bytes));
             }
             x += p->axes.col.bytes;
             y += p->axes.out.pixel_stride;

@@ -25,6 +25,7 @@ _SUFFIXES = {dtype: "" if dtype is DType.BOOL else f"_{name}" for dtype, name in
 class _Reduce(Implementation):
     name = "portable"
     strided = True
+    header = "portable/extremes.h"
 
     @property
     def function(self) -> str:
@@ -42,7 +43,7 @@ class _Reduce(Implementation):
         ctype = node.output.dtype.c
         infinite = "_infinite" if knows_infinity(node) and node.output.dtype.is_float else ""
         return KernelCall(
-            header="portable/extremes.h",
+            header=self.header,
             function=f"aboard_{self.function}{infinite}{_SUFFIXES[node.output.dtype]}",
             params_type="aboard_reduce_t",
             params={"axes": axes_of(node, source, outputs[0])},

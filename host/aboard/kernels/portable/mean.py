@@ -75,6 +75,8 @@ class _Mean(Implementation):
     strided = True
     dtype: DType
     header = "portable/mean.h"
+    #: What the C function is called, without its prefix and element type.
+    function = "mean"
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
@@ -91,11 +93,11 @@ class _Mean(Implementation):
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         (source,) = present(inputs)
-        function = f"aboard_mean_{self.name.rpartition('_')[2]}"
+        suffix = self.name.rpartition("_")[2]
         return KernelCall(
             header=self.header,
-            function=function,
-            params_type=f"{function}_t",
+            function=f"aboard_{self.function}_{suffix}",
+            params_type=f"aboard_mean_{suffix}_t",
             params={"axes": axes_of(node, source, outputs[0]), **self.scaling(node)},
             arguments=(InputArg(0, f"const {self.dtype.c} *"), OutputArg(0, f"{self.dtype.c} *")),
             rows=outputs[0].rows,
