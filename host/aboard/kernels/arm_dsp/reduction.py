@@ -20,9 +20,18 @@ class OfInt8(Implementation):
 
     Attributes:
         least: Smallest extent of the innermost axis.
+        per_element: Instructions of an element of the operand, and of one of the result beside these; counted in QEMU.
+        per_result: See `per_element`.
     """
 
     least: int
+    per_element: float
+    per_result: float
+
+    @override
+    def formula(self, node: Node) -> float | None:
+        elements, results = node.input(0).type.elements, node.output.type.elements
+        return self.per_element * elements + self.per_result * results
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
@@ -40,6 +49,7 @@ class _Dsp(OfInt8):
     keys = frozenset({"arm_dsp"})
     header = "arm_dsp/reduction.h"
     least = _WORD
+    per_element, per_result = 1.0, 14.0
 
 
 @implements
