@@ -12,7 +12,7 @@ from aboard.compiler.pipeline import Module
 from aboard.device.tensor_io import Inputs, Values, decode, encode
 
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wshadow", "-Wundef", "-Wpedantic")
-SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1")
+SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g1", "-O1")
 
 _MAIN = """
 #include <stdio.h>
