@@ -26,7 +26,7 @@ RPC = resources.firmware() / "rpc"
 RPC_SOURCES = sorted(RPC.glob("*.c"))
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wshadow", "-Wundef", "-Wpedantic")
 INCLUDES = (f"-I{resources.firmware()}", f"-I{resources.firmware() / 'include'}", f"-I{SOURCES}")
-SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1")
+SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g1", "-O1")
 
 INPUT_COPY = 1
 WORKSPACE = 2
