@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aboard.ir import Array, Node, Rounding
+from aboard.ir.fingerprint import Memo
 from aboard.ir.numerics import INT32_MAX, INT32_MIN, Int64, wrap32
 from aboard.kernels.contract import Literal, UnsupportedNodeError
 from aboard.kernels.single_rounding import DoubleRounding, ExactRounding, SingleRounding, find
@@ -26,6 +27,10 @@ _WIDE_LIMIT = 1 << 30
 
 #: Largest right shift of a double rounding.
 _MAX_SHIFT = 22
+
+
+#: The single roundings of the channels of a layer: several kernels of a layer ask for the same, and several passes.
+_SINGLE: Memo[list[SingleRounding | None]] = Memo(4096)
 
 
 @dataclass(frozen=True)
@@ -181,7 +186,9 @@ class _LayerSums:
 
     def single_rounding(self, shift: int) -> RequantisedLayer | None:
         """Returns the layer with a single rounding in each channel, or None if a channel has none."""
-        found = [self._found(channel, shift) for channel in range(len(self.bias))]
+        arrays = (self.multiplier, self.scale, self.ends, self.varies, self.fixed)
+        key = (*(values.tobytes() for values in arrays), self.result, self.half, self.channel, shift)
+        found = _SINGLE.get(key, lambda: [self._found(channel, shift) for channel in range(len(self.bias))])
         if not all(found):
             return None
         offset, factor, constant = np.array([(n.offset, 2 * n.factor, n.constant) for n in found if n], np.int64).T

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aboard.kernels.accelerator import Cost
+from aboard.partition.estimate import Offer, estimate
 from aboard.partition.matcher import Match
-from aboard.partition.trial import CostTrial, ModelCost, Offer
+from aboard.partition.search import search
+from aboard.partition.trial import CostTrial, ModelCost
 
 #: Cycles that a byte of RAM counts as, unless the target gives `-ram-cycles`.
 CYCLES_PER_BYTE = 1
-#: Largest number of rounds over all matches.
-_ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -72,11 +72,10 @@ class Decision:
 
 
 def choose_by_cost(trial: CostTrial, offers: Sequence[Offer], labels: Sequence[str], cycles_per_byte: int) -> Decision:
-    """Takes the matches with which the whole model costs least.
+    """Takes the matches with which the whole model costs least (`aboard.partition.search`).
 
-    The search starts with the host alone and visits the matches, the largest first. It takes a match in place of
-    overlapping ones, or gives a match back, if this reduces the cost of the whole model. If the choice of
-    `-partition=order` costs less, that choice is taken. So the result never costs more than either.
+    The result costs at most what `-partition=order` would, in any order of up to four devices, and what the host alone
+    or any device alone would.
 
     Args:
         trial: Prices sets of matches.
@@ -87,49 +86,23 @@ def choose_by_cost(trial: CostTrial, offers: Sequence[Offer], labels: Sequence[s
     Raises:
         TargetError: A device gives no costs.
     """
-    ordered = sorted(offers, key=lambda offer: -len(offer[1].nodes))
-    ends = (_improved(trial, ordered, cycles_per_byte), in_order(offers))
-    taken = min(ends, key=lambda end: trial.whole(end).price(cycles_per_byte))
+    devices = sorted(range(len(labels)), key=lambda device: labels[device])
+    ordered = [offer for device in devices for offer in offers if offer[0] == device]
+    guess = estimate(trial.graph.nodes, ordered, trial.host() if ordered else {}, trial.region)
+
+    def price(indices: Sequence[int]) -> tuple[int, float]:
+        return trial.whole([ordered[index] for index in indices]).price(cycles_per_byte)
+
+    taken = [ordered[index] for index in search(guess, devices, price)] if ordered else []
     totals = Totals(trial.whole([]), trial.whole(taken), cycles_per_byte)
     prices = tuple(_priced(trial, offer, taken, labels, cycles_per_byte) for offer in offers)
     return Decision(tuple(taken), prices, totals)
-
-
-def in_order(offers: Sequence[Offer]) -> list[Offer]:
-    """Returns the matches that do not overlap with an earlier one."""
-    taken: list[Offer] = []
-    for offer in offers:
-        if not overlapping(offer, taken):
-            taken.append(offer)
-    return taken
 
 
 def overlapping(offer: Offer, others: Sequence[Offer]) -> list[Offer]:
     """Returns the other matches that share a node with this one."""
     nodes = set(offer[1].nodes)
     return [other for other in others if other is not offer and not nodes.isdisjoint(other[1].nodes)]
-
-
-def _improved(trial: CostTrial, offers: Sequence[Offer], cycles_per_byte: int) -> list[Offer]:
-    """Takes and gives back single matches while this reduces the cost of the whole model."""
-    taken: list[Offer] = []
-    best = trial.whole(taken).price(cycles_per_byte)
-    for _ in range(_ROUNDS):
-        before = best
-        for offer in offers:
-            changed = _toggled(offer, taken)
-            price = trial.whole(changed).price(cycles_per_byte)
-            if price < best:
-                taken, best = changed, price
-        if best == before:
-            break
-    return taken
-
-
-def _toggled(offer: Offer, taken: Sequence[Offer]) -> list[Offer]:
-    if offer in taken:
-        return [other for other in taken if other is not offer]
-    return [*_without(offer, taken), offer]
 
 
 def _without(offer: Offer, taken: Sequence[Offer]) -> list[Offer]:

@@ -16,14 +16,16 @@ from aboard.errors import TargetError
 from aboard.ir import Graph, Node, Tensor
 from aboard.ops.subgraph import SubgraphAttributes
 from aboard.ops.verify import verify
-from aboard.partition.costs import CYCLES_PER_BYTE, Decision, Priced, Totals, choose_by_cost, in_order
+from aboard.partition.costs import CYCLES_PER_BYTE, Decision, Priced, Totals, choose_by_cost
+from aboard.partition.estimate import Offer
 from aboard.partition.groups import Groups
 from aboard.partition.inner import inner_graph
 from aboard.partition.limits import limits
 from aboard.partition.matcher import Match, Matcher, Uses, check_patterns
 from aboard.partition.pattern import DevicePattern
 from aboard.partition.point import point
-from aboard.partition.trial import CostTrial, Offer
+from aboard.partition.search import in_order
+from aboard.partition.trial import CostTrial
 from aboard.passes import Pass
 from aboard.target import Target, columns
 from aboard.tiling import accelerator as tiling
@@ -135,7 +137,8 @@ def partition(graph: Graph, target: Target, passes: Sequence[Pass] = ()) -> Part
     devices = [_device(index, label, uses, target) for index, label in enumerate(labels(target))]
     offers = [(device.index, match) for device in devices for match in device.candidates]
     decision = _by_cost(graph, target, passes, offers) if target.get("partition") == "cost" else None
-    claims = _merge(uses, in_order(offers) if decision is None else decision.taken)
+    in_given_order = [offers[index] for index in in_order(offers, range(len(devices)))]
+    claims = _merge(uses, in_given_order if decision is None else decision.taken)
     prices = () if decision is None else decision.prices
     return Partition(
         target,
@@ -153,9 +156,14 @@ def _by_cost(graph: Graph, target: Target, passes: Sequence[Pass], offers: Seque
         claims = _merge(Uses(trial), taken)
         apply(trial, Partition(target, labels(target), target.host.kind.name, claims, ()))
 
+    def region(device: int, matches: Sequence[Match]) -> Node:
+        claim = Claim(device, tuple(matches))
+        return _subgraph(graph, 0, Partition(target, names, target.host.kind.name, (claim,), ()), DEFAULTS)
+
+    names = labels(target)
     given = target.get("ram-cycles")
     cycles_per_byte = CYCLES_PER_BYTE if given is None else int(given)
-    return choose_by_cost(CostTrial(graph, target, passes, claimed), offers, labels(target), cycles_per_byte)
+    return choose_by_cost(CostTrial(graph, target, passes, claimed, region), offers, names, cycles_per_byte)
 
 
 def _device(index: int, label: str, uses: Uses, target: Target) -> _Accelerator:

@@ -23,15 +23,13 @@ from aboard.kernels.subgraph import region_of
 from aboard.memory.problem import lower_bound
 from aboard.ops import rows_of
 from aboard.ops.subgraph import attributes
+from aboard.partition.estimate import Offer
 from aboard.partition.matcher import Match
 from aboard.passes import Pass
 from aboard.schedule import search
 from aboard.schedule.cost import cost
-from aboard.schedule.lowering import Calls, lower
+from aboard.schedule.lowering import Calls, Program, lower
 from aboard.target import Target, columns
-
-#: A match and the index of the device that would compute it.
-Offer = tuple[int, Match]
 
 
 @dataclass(frozen=True)
@@ -82,14 +80,18 @@ class CostTrial:
         target: The target.
         passes: The passes after partitioning.
         apply: Replaces the regions of some matches with one node each, in a copy of the graph.
+        build: Returns the node of a region of some matches of one device; changes no graph.
     """
 
     graph: Graph
     target: Target
     passes: Sequence[Pass]
     apply: Callable[[Graph, Sequence[Offer]], None]
+    build: Callable[[int, Sequence[Match]], Node]
     _wholes: dict[frozenset[tuple[int, tuple[int, ...]]], ModelCost] = field(default_factory=dict)
     _regions: dict[tuple[int, tuple[str, ...]], Cost] = field(default_factory=dict)
+    _known: strategy.KnownNodes = field(default_factory=strategy.KnownNodes)
+    _alone: tuple[Program, dict[str, Cost]] | None = None
 
     def whole(self, taken: Sequence[Offer]) -> ModelCost:
         """Returns the cost of the model with exactly these matches on devices.
@@ -103,17 +105,32 @@ class CostTrial:
             self._wholes[key] = self._compiled(taken)
         return self._wholes[key]
 
+    def region(self, device: int, matches: Sequence[Match]) -> Cost:
+        """Returns the cost of a region of some matches, as its device states it.
+
+        Raises:
+            TargetError: A device's column is wrong.
+        """
+        return self._cost(self.build(device, matches))
+
+    def host(self) -> dict[Node, float]:
+        """Returns the host's cycles for each node in the model without devices; infinite where the host has no kernel.
+
+        The cycles of nodes that the passes make one are those of the last of them.
+        """
+        program, _ = self._program([])
+        found: dict[Node, float] = dict.fromkeys(self.graph.nodes, 0.0)
+        names = {node.name: node for node in self.graph.nodes}
+        for step in program.steps:
+            parts = [node for node in self.graph.nodes if not set(node.sources).isdisjoint(step.node.sources)]
+            node = parts[-1] if parts else names.get(step.node.name)
+            if node is not None:
+                is_missing = isinstance(step.implementation, _Placeholder)
+                found[node] += math.inf if is_missing else cost(step, program.assignment, self.target).instructions
+        return found
+
     def _compiled(self, taken: Sequence[Offer]) -> ModelCost:
-        graph, copied = _copy(self.graph, taken)
-        if copied:
-            self.apply(graph, copied)
-        costs = {node.name: self._cost(node) for node in graph.nodes if node.op == "subgraph"}
-        for step in self.passes:
-            # No checks of `run_passes` here: the compilation of the chosen partition makes them.
-            step.run(graph)
-        chosen = self._implementations(graph, costs)
-        calls = Calls(chosen, self.target)
-        program = lower(graph, search.choose(graph, calls), calls)
+        program, costs = self._program(taken)
         hosted = [step for step in program.steps if step.node.op != "subgraph"]
         return ModelCost(
             sum(isinstance(step.implementation, _Placeholder) for step in hosted),
@@ -123,13 +140,30 @@ class CostTrial:
             lower_bound(program.live_ranges, program.overlaps),
         )
 
+    def _program(self, taken: Sequence[Offer]) -> tuple[Program, dict[str, Cost]]:
+        """Returns the program with exactly these matches on devices, and the cost of each region by its name."""
+        if not taken and self._alone is not None:
+            return self._alone
+        graph, copied = _copy(self.graph, taken)
+        if copied:
+            self.apply(graph, copied)
+        costs = {node.name: self._cost(node) for node in graph.nodes if node.op == "subgraph"}
+        for step in self.passes:
+            # No checks of `run_passes` here: the compilation of the chosen partition makes them.
+            step.run(graph)
+        chosen = self._implementations(graph, costs)
+        calls = Calls(chosen, self.target)
+        found = lower(graph, search.choose(graph, calls), calls), costs
+        self._alone = self._alone if taken else found
+        return found
+
     def _implementations(self, graph: Graph, costs: Mapping[str, Cost]) -> dict[Node, Implementation]:
         """Returns the implementation of each node, or a placeholder. The host's nodes are chosen together."""
         hosted = [node for node in graph.nodes if node.op != "subgraph"]
         found: dict[Node, Implementation] = {
             node: _Placeholder(costs[node.name].ram_bytes) for node in graph.nodes if node.op == "subgraph"
         }
-        for explained in strategy.explain_each(hosted, self.target, None):
+        for explained in strategy.explain_each(hosted, self.target, None, self._known):
             best = explained.chosen
             found[explained.node] = _Placeholder() if best is None else best.implementation
         return found

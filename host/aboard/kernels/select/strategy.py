@@ -8,12 +8,14 @@ kernel of any priority is taken if it needs fewer cycles by more than the errors
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from aboard.errors import ModelError
 from aboard.ir import Graph, Node, Rounding
+from aboard.ir.fingerprint import Memo, fingerprint
 from aboard.kernels.contract import Implementation
 from aboard.kernels.registry import of
 from aboard.kernels.select.cost_model import KernelCost, cost, priority
@@ -149,16 +151,51 @@ def explain_all(graph: Graph, target: Target, budget: int | None = None) -> list
     return explain_each(graph.nodes, target, budget)
 
 
-def explain_each(nodes: Sequence[Node], target: Target, budget: int | None) -> list[Explanation]:
-    """Returns `explain_all` for nodes of a model."""
-    found = _by_flash([_candidates(node, target) for node in nodes], target, budget)
+@dataclass(frozen=True)
+class KnownNodes:
+    """What was found for nodes of one target: a node equal to one of them costs the same.
+
+    Attributes:
+        refused: Reasons of kernels against nodes.
+        costs: Costs of nodes with kernels.
+    """
+
+    refused: Memo[str] = field(default_factory=lambda: Memo(1 << 14))
+    costs: Memo[KernelCost] = field(default_factory=lambda: Memo(1 << 14))
+
+
+def explain_each(
+    nodes: Sequence[Node], target: Target, budget: int | None, known: KnownNodes | None = None
+) -> list[Explanation]:
+    """Returns `explain_all` for nodes of a model.
+
+    Args:
+        nodes: The nodes.
+        target: The target of the code.
+        budget: As for `explain_all`.
+        known: What was found for nodes with this target before, and takes what is found now.
+    """
+    known = known or KnownNodes()
+    found = _by_flash([_candidates(node, target, known) for node in nodes], target, budget, known)
     return [_by_cycles(each, target) for each in found] if target.opt == "speed" and budget is None else found
 
 
-def _candidates(node: Node, target: Target) -> Explanation:
-    found = [KernelCandidate(i, priority(i), _refused(i, node, target)) for i in of(node.op)]
+def _candidates(node: Node, target: Target, known: KnownNodes) -> Explanation:
+    node_key = fingerprint(node)
+    found = [
+        KernelCandidate(i, priority(i), known.refused.get(_key(i, node_key), partial(_refused, i, node, target)))
+        for i in of(node.op)
+    ]
     found.sort(key=lambda c: (-c.priority, c.implementation.name))
     return Explanation(node, next((c for c in found if not c.refused), None), tuple(found))
+
+
+def _key(implementation: Implementation, node_key: Hashable | None) -> Hashable | None:
+    return None if node_key is None else (implementation.name, node_key)
+
+
+def _cost(node: Node, implementation: Implementation, target: Target, known: KnownNodes) -> KernelCost:
+    return known.costs.get(_key(implementation, fingerprint(node)), lambda: cost(node, implementation, target))
 
 
 def _refused(implementation: Implementation, node: Node, target: Target) -> str:
@@ -177,14 +214,16 @@ def _comparable(explained: Explanation) -> list[KernelCandidate]:
     return [c for c in explained.candidates if c.priority == best.priority and not c.refused]
 
 
-def _by_flash(explained: Sequence[Explanation], target: Target, budget: int | None) -> list[Explanation]:
+def _by_flash(
+    explained: Sequence[Explanation], target: Target, budget: int | None, known: KnownNodes
+) -> list[Explanation]:
     """Returns the explanations with the best of the comparable candidates."""
     options = [_comparable(each) for each in explained]
     if all(len(candidates) < 2 for candidates in options):
         return list(explained)
     computed = [index for index, candidates in enumerate(options) if candidates]
     variants = [
-        [Variant(c.implementation, cost(explained[i].node, c.implementation, target)) for c in options[i]]
+        [Variant(c.implementation, _cost(explained[i].node, c.implementation, target, known)) for c in options[i]]
         for i in computed
     ]
     choice = VariantChoice(variants, target, budget)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import itertools
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, Graph, Node, Tensor
+from aboard.ir.fingerprint import Memo, fingerprint
 from aboard.ir.numerics import INT32_MAX, INT32_MIN
 from aboard.ops import conv2d, depthwise_conv2d, fully_connected, weighted
 from aboard.ops.activation import Activation
@@ -33,6 +34,15 @@ from aboard.passes.channels.contract import (
 
 #: Weights stay symmetric, as in quantisers.
 _LARGEST_WEIGHT = 127
+
+
+#: What the rules of this file found for equal nodes with equal operands. Passes analyse a graph several times, and
+#: `-partition=cost` compiles a model again and again.
+_FOUND: Memo[list[ValueRanges]] = Memo(4096)
+_NUMBERS: Memo[list[ValueNumbers]] = Memo(4096)
+_SIMPLER: Memo[Constants | None] = Memo(4096)
+#: For each output and input of a window, True if a weight is not 0.
+_NONZERO: Memo[Bools] = Memo(1024)
 
 
 @dataclass(frozen=True)
@@ -89,14 +99,22 @@ class Weighted(Rule):
 
     @override
     def ranges(self, node: Node, operands: Sequence[ValueRanges]) -> list[ValueRanges]:
-        classes = [self._results(node, *sums) for sums in self._sums(node, operands[INPUT])]
-        return [ValueRanges(np.min([r.low for r in classes], 0), np.max([r.high for r in classes], 0))]
+        def found() -> list[ValueRanges]:
+            classes = [self._results(node, *sums) for sums in self._sums(node, operands[INPUT])]
+            return [ValueRanges(np.min([r.low for r in classes], 0), np.max([r.high for r in classes], 0))]
+
+        return _FOUND.get(_key(node, *operands), found)
 
     @override
     def value_numbers(self, node: Node, operands: Sequence[ChannelValues]) -> list[ValueNumbers]:
+        numbers = _numbered(operands[INPUT].numbers)
+        return _NUMBERS.get(_key(node, numbers), lambda: self._value_numbers(node, numbers))
+
+    def _value_numbers(self, node: Node, given: Array) -> list[ValueNumbers]:
+        """Returns the value numbers for an operand with these numbers, of which the first is 0."""
         own = self.constants(node)
         epilogue = np.stack([own.bias, *weighted.multipliers(node, self.axis)], 1)
-        numbers = _numbered(operands[INPUT].numbers)[self.inputs(node)]
+        numbers = given[self.inputs(node)]
         if len(numbers) == 1:
             order = np.argsort(numbers[0], kind="stable")
             starts = np.flatnonzero(np.diff(numbers[0][order], prepend=-1))
@@ -125,7 +143,8 @@ class Weighted(Rule):
 
     def read(self, node: Node, outputs: Bools) -> Bools:
         """Returns the input channels that at least one of the given outputs reads with a weight other than 0."""
-        return np.asarray((self.constants(node).weights[outputs] != 0).any((0, 1)))
+        nonzero = _NONZERO.get(fingerprint(node), lambda: (self.constants(node).weights != 0).any(1))
+        return np.asarray(nonzero[outputs].any(0))
 
     def simplified(self, node: Node, operand: ChannelValues, result: ChannelValues) -> Constants | None:
         """Returns weights and bias that give the same results and read fewer inputs; None if there are none.
@@ -135,6 +154,10 @@ class Weighted(Rule):
             operand: The values of its input.
             result: The values of its result.
         """
+        key = _key(node, operand.ranges, _numbered(operand.numbers), result.ranges)
+        return _SIMPLER.get(key, lambda: self._simplified(node, operand, result))
+
+    def _simplified(self, node: Node, operand: ChannelValues, result: ChannelValues) -> Constants | None:
         own = self.constants(node)
         new = Constants(own.weights.copy(), own.bias.copy())
         self._drop_constant_results(node, operand, result, new)
@@ -298,6 +321,15 @@ class FullyConnected(Weighted):
 def is_weighted(node: Node) -> bool:
     """True for the ops of this file."""
     return node.op in ("conv2d", "depthwise_conv2d", "fully_connected")
+
+
+def _key(node: Node, *values: ValueRanges | Array) -> Hashable | None:
+    """Returns what results for a node and values depend on; None if the node has no fingerprint."""
+    node_key = fingerprint(node)
+    if node_key is None:
+        return None
+    arrays = [end for v in values for end in ((v.low, v.high) if isinstance(v, ValueRanges) else (v,))]
+    return node_key, *(array.tobytes() for array in arrays)
 
 
 def _values(node: Node, index: int) -> Int64:

@@ -1,0 +1,56 @@
+"""Fingerprints of nodes: equal for nodes that compute the same, whatever graph, copy or pass they come from.
+
+Analyses and cost models look up what they found for an equal node instead of computing it again: layers of one model
+that are the same, and the same layer in copies of a model (`aboard.partition.trial`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+from aboard.ir.graph import Node, Tensor
+
+T = TypeVar("T")
+
+
+def fingerprint(node: Node) -> Hashable | None:
+    """Returns the op, the attributes, and the types and constants of operands and results; names do not count.
+
+    Returns:
+        None if the attributes cannot be compared, such as those with a graph inside.
+    """
+    try:
+        hash(node.attrs)
+    except TypeError:
+        return None
+    operands = tuple(None if tensor is None else _tensor(tensor) for tensor in node.inputs)
+    return node.op, node.attrs, operands, tuple(_tensor(tensor) for tensor in node.outputs)
+
+
+def _tensor(tensor: Tensor) -> Hashable:
+    data = tensor.data
+    return tensor.type, None if data is None else hashlib.sha256(data.tobytes()).digest()
+
+
+class Memo(Generic[T]):
+    """Results by key, of which the oldest make room for new ones.
+
+    Args:
+        size: Largest number of results.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._known: dict[Hashable, T] = {}
+
+    def get(self, key: Hashable | None, compute: Callable[[], T]) -> T:
+        """Returns the result for a key, which is computed the first time; None is no key, and nothing is kept."""
+        if key is None:
+            return compute()
+        if key not in self._known:
+            while len(self._known) >= self._size:
+                del self._known[next(iter(self._known))]
+            self._known[key] = compute()
+        return self._known[key]
