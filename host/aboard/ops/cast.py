@@ -10,8 +10,7 @@ from aboard.ops.broadcasting import WHOLE, Broadcasting, Numbers
 from aboard.ops.registry import register
 
 OPERANDS = (DType.BOOL, DType.INT8, DType.INT16, DType.INT32, DType.UINT32, DType.FLOAT32)
-RESULTS = (DType.INT8, DType.INT16, DType.INT32, DType.UINT32, DType.FLOAT32)
-
+RESULTS = (DType.INT8, DType.INT16, DType.INT32, DType.UINT32, DType.FLOAT32, DType.BOOL)
 
 #: Further types, of operand or result, which TensorFlow Lite Micro does not cast.
 _EVERY = (*WHOLE, DType.BOOL, DType.FLOAT32)
@@ -22,8 +21,8 @@ _TFLITE = tuple(((operand,), result) for operand in OPERANDS for result in RESUL
 class Cast(Broadcasting):
     """The same number in another type; scales are not looked at.
 
-    Integers keep their lowest bits. Floats are cut off to the next integer toward 0. What 32 bits cannot hold becomes
-    the nearest int32 or uint32, and NaN 0, which the reference leaves undefined.
+    To bool, every number but 0 is true. Integers keep their lowest bits. Floats are cut off to the next integer toward
+    0. What 32 bits cannot hold becomes the nearest int32 or uint32, and NaN 0, which the reference leaves undefined.
     """
 
     name = "cast"
