@@ -2,8 +2,8 @@
 
 For an ONNX file it is onnxruntime without optimisations.
 
-LiteRT with its reference kernels takes the place of tflite-micro for a model whose file states wrong shapes. LiteRT
-computes them again, tflite-micro believes them.
+LiteRT with its reference kernels takes the place of tflite-micro for a model for which tflite-micro reads memory that
+it never wrote: behind wrong shapes of the file, which LiteRT computes again, and for the padding of SPACE_TO_BATCH_ND.
 
 reference = Reference.open("kws.tflite")
 outputs = reference.run({"input_1": x})
@@ -40,8 +40,6 @@ KINDS = ("auto", "tflm", "litert", "onnxruntime", "numpy")
 #: The format of the files that an interpreter runs.
 _FORMATS = {"tflm": "TFLite", "litert": "TFLite", "onnxruntime": "ONNX"}
 
-_WRONG_SHAPES = "tflite-micro believes shapes of the file that are wrong, and reads memory that it never wrote"
-
 
 class Reference(ABC):
     """Computes the expected results of a model.
@@ -67,7 +65,7 @@ class Reference(ABC):
             kind: `tflm` for the interpreter of TensorFlow Lite for Microcontrollers, `litert` for LiteRT with its
                 reference kernels, `onnxruntime`, `numpy` for this package's own evaluation of each op, `auto` for the
                 first of these that is installed and can run the model, with LiteRT in place of tflite-micro where
-                `Graph.corrected_shapes` is true.
+                `Graph.undefined_in_tflm` says why.
 
         Raises:
             ModelError: The model cannot be read; or the interpreter that is asked for refuses it.
@@ -88,8 +86,9 @@ class Reference(ABC):
         try:
             if graph.format == "ONNX":
                 return _OnnxRuntime(graph, data)
-            if kind == "litert" or (graph.corrected_shapes and kind == "auto"):
-                return _LiteRT(graph, data, f"{graph.source}: {_WRONG_SHAPES}" if kind == "auto" else "asked for")
+            undefined = graph.undefined_in_tflm
+            if kind == "litert" or (undefined and kind == "auto"):
+                return _LiteRT(graph, data, f"{graph.source}: {undefined}" if kind == "auto" else "asked for")
             return _TFLM(graph, data)
         except ToolError as error:
             if kind != "auto":
@@ -182,7 +181,7 @@ class _TFLM(_Interpreter):
 
     def __init__(self, graph: Graph, data: bytes) -> None:
         super().__init__(graph)
-        refusal = _WRONG_SHAPES if graph.corrected_shapes else _refused_by_tflm(graph)
+        refusal = graph.undefined_in_tflm or _refused_by_tflm(graph)
         if refusal is not None:
             raise _RefusedError(refusal)
         self._data = data

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing_extensions import override
 
 from aboard.errors import AboardError, ModelError
-from aboard.importers import tflite_free
+from aboard.importers import tflite_free, tflite_undefined
 from aboard.importers.diagnostics import Diagnostics
 from aboard.importers.registry import Importer, register
 from aboard.importers.tflite_compiled import compiled_for
@@ -85,7 +85,7 @@ class _Import:
         self._diagnostics.report()
         graph = Graph("model", inputs, outputs, reader.nodes + self._interface.copies, self._where)
         graph.states, graph.notes = states, self._notes()
-        graph.corrected_shapes = bool(self._context.corrected)
+        graph.undefined_in_tflm = tflite_undefined.reason(self._context)
         try:
             verify(graph)
         except AboardError as error:

@@ -167,8 +167,8 @@ class Graph:
         model_hash: SHA-256 of the model file, in hex.
         states: Values that are kept from run to run, in the order in which the model file reads them.
         notes: What the importer assumed and the user should know, as sentences.
-        corrected_shapes: True where tensors have other shapes than the model file states, so that an interpreter that
-            believes the file computes something else.
+        undefined_in_tflm: Why the results of `tflite-micro` for the model file depend on memory that it never wrote, so
+            that another interpreter is the reference; empty if they do not.
     """
 
     name: str
@@ -180,7 +180,7 @@ class Graph:
     model_hash: str = ""
     states: list[State] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    corrected_shapes: bool = False
+    undefined_in_tflm: str = ""
 
     @property
     def entries(self) -> list[Tensor]:

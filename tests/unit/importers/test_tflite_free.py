@@ -13,6 +13,7 @@ import aboard
 from aboard.check.reference import Reference
 from aboard.errors import ModelError
 from aboard.importers import load
+from aboard.importers.tflite_undefined import UNSET_PADDING, WRONG_SHAPES
 from support import models, one_op, oracle
 from support.dilated_models import Dilated, dilated
 from support.examples import examples
@@ -28,7 +29,7 @@ def test_results_are_those_of_litert(case: Dilated) -> None:
 
 def test_true_shapes_and_a_note() -> None:
     graph = load(PLAIN.model())
-    assert graph.corrected_shapes
+    assert graph.undefined_in_tflm == WRONG_SHAPES
     shapes = {tensor.name: tensor.shape for tensor in graph.tensors()}
     assert (shapes["blocks"], shapes["rows"], shapes["conv"]) == ((2, 8, 2), (2, 1, 8, 2), (2, 1, 6, 3))
     assert shapes["y"] == (1, 12, 3)
@@ -37,7 +38,17 @@ def test_true_shapes_and_a_note() -> None:
         "operators, as LiteRT computes them. tflite-micro gives other numbers: it keeps the file's batch of 1 and "
         "reads memory that it never wrote"
     )
-    assert not load(replace(PLAIN, free=False).model()).corrected_shapes
+    assert not load(Dilated().model()).undefined_in_tflm
+
+
+def test_padding_that_tflite_micro_never_sets() -> None:
+    """Its SPACE_TO_BATCH_ND pads with a field that nothing initialises, so `verify` compares with LiteRT."""
+    model = replace(PLAIN, free=False).model()
+    assert load(model).undefined_in_tflm == UNSET_PADDING
+    reference = Reference.open(model)
+    assert reference.name == "litert"
+    assert UNSET_PADDING in reference.note
+    one_op.check_equal(model, PLAIN.image(), reference=lambda _, x: list(reference.run({"x": x}).values()))
 
 
 def test_a_file_without_a_free_batch_is_believed() -> None:
@@ -82,6 +93,33 @@ def test_verify_compares_with_litert(monkeypatch: pytest.MonkeyPatch) -> None:
     without = Reference.open(PLAIN.model())
     assert without.name == "numpy"
     assert "LiteRT: not installed" in without.note
+
+
+def beside_another_branch(case: Dilated) -> bytes:
+    """Returns a case's file with a second input `v` that goes to an output of its own, and has no part in the first."""
+    builder, shape = case.builder(), (case.batch, case.size_out[1], case.filters)
+    for name in ("out", "v", "z", "other"):
+        builder.tensor(name, shape, np.int8, scale=0.4, zero_point=11)
+    for before, result in (("y", "out"), ("v", "z"), ("z", "other")):
+        builder.op("RELU", [before], [result], {})
+    return builder.build(["x", "v"], ["out", "other"])
+
+
+def test_tflite_micro_gives_other_outputs_for_the_same_inputs() -> None:
+    """Half of `y` is memory that tflite-micro never writes, so that its output depends on the run before.
+
+    The memory has `z` of the run before. For the file with true shapes it computes what this package computes for both.
+    """
+    case = Dilated(filters=5, free=True)  # The results are larger than the image and take its place.
+    model, image, rng = beside_another_branch(case), case.image(), np.random.default_rng(3)
+    one, other = (rng.integers(-128, 128, (1, case.size_out[1], 5)).astype(np.int8) for _ in range(2))
+    steps = [(image, one), (image, one), (image, other), (image, one)]
+    _, wrong, _, again = (outputs[0] for outputs in oracle.tflm_steps(model, steps))
+    assert (wrong != again).any(), "the same inputs as two runs before"
+    sound = oracle.tflm_steps(beside_another_branch(replace(case, free=False)), steps)
+    module = aboard.compile(model, target="c -runtime=host")
+    for (x, v), outputs in zip(steps, sound, strict=True):
+        np.testing.assert_array_equal(module.run({"x": x, "v": v})["out"], outputs[0])
 
 
 @pytest.mark.parametrize("name", models.available(["keras_tcn"]))
