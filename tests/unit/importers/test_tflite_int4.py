@@ -9,7 +9,9 @@ import pytest
 import tflite
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tflite_micro import runtime
 
+import aboard
 from aboard.errors import ModelError
 from aboard.importers import load
 from support import one_op, oracle
@@ -76,6 +78,20 @@ def test_weights_are_unpacked(kind: str) -> None:
     assert graph.notes == [
         f"int4 weights are stored as int8: {count} bytes of flash, {(count + 1) // 2} in the model file"
     ]
+
+
+def test_no_ram_for_unpacked_weights() -> None:
+    """tflite-micro unpacks the weights of a layer into its arena; here they need none."""
+    four = model("FULLY_CONNECTED", channels=256, outputs=64)
+    eight = model("FULLY_CONNECTED", channels=256, outputs=64)
+    weights = np.random.default_rng(0).integers(-8, 8, (64, 256)).astype(np.int8)
+    eight._tensors[1].data, eight._tensors[1].type_number = weights.tobytes(), None
+    files = [builder.build(["x"], ["y"]) for builder in (four, eight)]
+    needed = [aboard.compile(data, target="c -mcpu=cortex-m4").manifest.ram_bytes for data in files]
+    assert needed[0] == needed[1] < 2048
+    runtime.Interpreter.from_bytes(files[1], arena_size=4096)
+    with pytest.raises(RuntimeError):
+        runtime.Interpreter.from_bytes(files[0], arena_size=weights.size)
 
 
 def test_another_number_of_bytes_is_an_error() -> None:
