@@ -1,8 +1,8 @@
 """The models whose layers the cost model is measured with.
 
 Those of the benchmarks; those of recurrent operators, and the audio front end; those of `samples.toml`, in which a
-layer shape is added; small models of many operators, for kernels that no benchmark uses; and drawn layers, for fits
-that hold beyond the benchmarks.
+layer shape is added; small models of many operators, of reductions and of recurrent layers of int16, for kernels that
+no benchmark uses; and drawn layers, for fits that hold beyond the benchmarks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from support import layer_shapes, models, sequences, zoo
+from ops.test_lstm import Layer
+from ops.test_svdf import Filter
+from support import layer_shapes, models, reductions, sequences, zoo
+from support.reductions import Case
 
 #: Models of recurrent operators and of those of the audio front end.
 RECURRENT = ("lstm", "lstm_f32", "svdf", sequences.FRONT_END)
@@ -27,6 +30,53 @@ DRAWN = {0: 64, 1: 64, 2: 64, 3: 64, 4: 24, 5: 24, 6: 16}
 
 #: Seeds of models of drawn operators of other kinds.
 OTHERS = range(3)
+
+#: Reductions of int8 along pixels and along the innermost axis, in models that are predicted from each other.
+REDUCTIONS = {
+    "reductions_small": reductions.CASES,
+    "reductions_large": [
+        Case("MEAN", (1, 10, 8, 64), (1, 2)),
+        Case("MEAN", (1, 49, 40), (1,)),
+        Case("SUM", (1, 12, 12, 24), (1, 2)),
+        Case("SUM", (8, 200), (1,)),
+        Case("REDUCE_MAX", (1, 16, 16, 20), (1, 2)),
+        Case("REDUCE_MAX", (1, 49, 40), (2,)),
+        Case("REDUCE_MIN", (1, 9, 9, 48), (1, 2)),
+        Case("REDUCE_MIN", (16, 100), (1,)),
+    ],
+    "reductions_mixed": [
+        Case("MEAN", (1, 5, 5, 32), (1, 2)),
+        Case("SUM", (1, 6, 6, 40), (1, 2)),
+        Case("SUM", (20, 64), (1,)),
+        Case("REDUCE_MAX", (1, 8, 8, 64), (1, 2)),
+        Case("REDUCE_MAX", (10, 128), (1,)),
+        Case("REDUCE_MIN", (1, 12, 12, 16), (1, 2)),
+        Case("REDUCE_MIN", (30, 30), (1,)),
+    ],
+    "reductions_deep": [
+        Case("MEAN", (1, 7, 7, 128), (1, 2)),
+        Case("MEAN", (1, 25, 5, 64), (1, 2)),
+        Case("SUM", (1, 7, 7, 64), (1, 2)),
+        Case("SUM", (12, 300), (1,)),
+        Case("REDUCE_MAX", (1, 4, 4, 128), (1, 2)),
+        Case("REDUCE_MAX", (24, 48), (1,)),
+        Case("REDUCE_MAX", (1, 15, 15, 16), (1, 2)),
+        Case("REDUCE_MIN", (1, 4, 4, 96), (1, 2)),
+        Case("REDUCE_MIN", (6, 256), (1,)),
+        Case("REDUCE_MIN", (1, 14, 14, 32), (1, 2)),
+    ],
+}
+
+#: Layers of int16, which the models of others above do not have.
+INT16 = {
+    "lstm_int16_small": Layer(np.int16, steps=4, inputs=10, units=8),
+    "lstm_int16_large": Layer(np.int16, steps=8, inputs=24, units=20),
+    "lstm_int16_deep": Layer(np.int16, steps=3, inputs=12, units=32),
+    "lstm_int16_wide": Layer(np.int16, steps=5, inputs=48, units=6),
+    "svdf_int16_small": Filter(np.int16, inputs=16, units=12, rank=1, memory=6),
+    "svdf_int16_large": Filter(np.int16, inputs=40, units=32, rank=2, memory=10),
+    "svdf_int16_long": Filter(np.int16, inputs=10, units=24, rank=1, memory=16),
+}
 
 #: Models whose predictions are compared with what was measured, each from the samples of all others.
 LEFT_OUT = (*models.INT8, models.SHIPPED, *(f"drawn_{seed}" for seed in DRAWN), *(f"drawn_others_{n}" for n in OTHERS))
@@ -42,13 +92,16 @@ def generated() -> dict[str, Callable[[], bytes]]:
         f"many_ops_{dtype.__name__}": partial(zoo.many_ops, dtype) for dtype in (np.int8, np.float32)
     }
     made |= {name: partial(layer_shapes.model, layers) for name, layers in layer_shapes.read().items()}
+    made |= {name: partial(reductions.model, cases) for name, cases in REDUCTIONS.items()}
+    made |= {name: layer.model for name, layer in INT16.items()}
     made |= {f"drawn_others_{seed}": partial(zoo.drawn_others, seed) for seed in OTHERS}
     return made | {f"drawn_{seed}": partial(zoo.drawn_layers, seed, most=most) for seed, most in DRAWN.items()}
 
 
 def shows_all_kernels(name: str) -> bool:
     """Returns whether a model is measured with other kernels than the first choice too."""
-    return name in _SHOWING or name.startswith("drawn") or name in layer_shapes.read()
+    shown = (*_SHOWING, *REDUCTIONS, *INT16)
+    return name in shown or name.startswith("drawn") or name in layer_shapes.read()
 
 
 def known() -> list[str]:
