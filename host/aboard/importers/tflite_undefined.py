@@ -1,4 +1,4 @@
-"""Models for which TensorFlow Lite Micro computes with memory that it never wrote, so that its results are no reference.
+"""Models for which TensorFlow Lite Micro reads memory that it never wrote, so that its results are no reference.
 
 `tests/unit/importers/test_tflite_free.py` shows it: one interpreter gives other outputs for the same inputs.
 """
