@@ -24,7 +24,7 @@ def figures(checkout: Path, core: str) -> dict[str, dict[str, float]]:
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A copy of the repository in which the commands of the page ran, and what they printed."""
-    copy = page_checkout.copy(tmp_path_factory.mktemp("checkout"), "tests/bench", "docs/benchmarks.json")
+    copy = page_checkout.copy(tmp_path_factory.mktemp("checkout"), "tests/bench", "tests/ops", "docs/benchmarks.json")
     page_checkout.add(copy, page_checkout.files(PAGE))
     (command,) = re.findall(r"^make (bench-costs .*)$", TEXT, re.MULTILINE)
     first, second = page_checkout.made(*command.split())

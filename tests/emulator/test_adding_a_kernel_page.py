@@ -22,7 +22,7 @@ DATA = "host/aboard/kernels/select/data/cortex-m4.json"
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the repository with the files of the page in it."""
-    more = ("tests/bench", "tests/unit/kernels/test_rooms.py", "docs/benchmarks.json")
+    more = ("tests/bench", "tests/ops", "tests/unit/kernels/test_rooms.py", "docs/benchmarks.json")
     copy = page_checkout.copy(tmp_path_factory.mktemp("checkout"), *more)
     page_checkout.add(copy, FILES)
     return copy

@@ -181,7 +181,9 @@ class _TFLM(_Interpreter):
 
     def __init__(self, graph: Graph, data: bytes) -> None:
         super().__init__(graph)
-        refusal = graph.undefined_in_tflm or _refused_by_tflm(graph)
+        if graph.undefined_in_tflm:
+            raise _RefusedError(graph.undefined_in_tflm)
+        refusal = _refused_by_tflm(graph)
         if refusal is not None:
             raise _RefusedError(refusal)
         self._data = data
