@@ -17,7 +17,7 @@ from aboard.importers import tflite_free, tflite_undefined
 from aboard.importers.diagnostics import Diagnostics
 from aboard.importers.registry import Importer, register
 from aboard.importers.tflite_compiled import compiled_for
-from aboard.importers.tflite_context import Context
+from aboard.importers.tflite_context import MAIN, Context
 from aboard.importers.tflite_control import Bodies
 from aboard.importers.tflite_file import IDENTIFIER, File, parse
 from aboard.importers.tflite_interface import Interface
@@ -85,7 +85,8 @@ class _Import:
         self._diagnostics.report()
         graph = Graph("model", inputs, outputs, reader.nodes + self._interface.copies, self._where)
         graph.states, graph.notes = states, self._notes()
-        graph.undefined_in_tflm = tflite_undefined.reason(self._context)
+        used = {MAIN, *self._context.called, *self._bodies.numbers}
+        graph.undefined_in_tflm = tflite_undefined.reason(self._context, used)
         try:
             verify(graph)
         except AboardError as error:

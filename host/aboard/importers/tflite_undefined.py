@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from aboard.importers.tflite_context import Context
@@ -17,22 +19,22 @@ UNSET_PADDING = "tflite-micro pads with a number that it never sets (SPACE_TO_BA
 _PADDINGS = 2
 
 
-def reason(context: Context) -> str:
+def reason(context: Context, used: Iterable[int]) -> str:
     """Returns why the results of tflite-micro are not defined; empty if they are.
 
     Args:
-        context: Of a file that was read.
+        context: Of a file that was read without problems.
+        used: Numbers of the subgraphs that the model runs.
     """
     if context.corrected:
         return WRONG_SHAPES
-    file = context.file
-    pads = any(_pads(file, subgraph, operator) for subgraph in file.subgraphs for operator in subgraph.operators)
+    subgraphs = [context.file.subgraphs[number] for number in used]
+    pads = any(_pads(context.file, subgraph, operator) for subgraph in subgraphs for operator in subgraph.operators)
     return UNSET_PADDING if pads else ""
 
 
 def _pads(file: File, subgraph: Subgraph, operator: FileOperator) -> bool:
-    numbers = operator.inputs[_PADDINGS : _PADDINGS + 1]
-    # Of a subgraph that nothing calls, nobody has checked the operands.
-    if operator.kind != "SPACE_TO_BATCH_ND" or not all(0 <= number < len(subgraph.tensors) for number in numbers):
+    if operator.kind != "SPACE_TO_BATCH_ND":
         return False
-    return any(np.frombuffer(file.buffer(subgraph.tensors[number].buffer), np.int8).any() for number in numbers)
+    paddings = file.buffer(subgraph.tensors[operator.inputs[_PADDINGS]].buffer)
+    return bool(np.frombuffer(paddings, np.int8).any())

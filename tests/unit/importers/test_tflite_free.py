@@ -17,6 +17,7 @@ from aboard.importers.tflite_undefined import UNSET_PADDING, WRONG_SHAPES
 from support import models, one_op, oracle
 from support.dilated_models import Dilated, dilated
 from support.examples import examples
+from support.tflite_builder import ModelBuilder
 
 PLAIN = Dilated(pads=((0, 0), (2, 2)), free=True)
 
@@ -49,6 +50,14 @@ def test_padding_that_tflite_micro_never_sets() -> None:
     assert reference.name == "litert"
     assert UNSET_PADDING in reference.note
     one_op.check_equal(model, PLAIN.image(), reference=lambda _, x: list(reference.run({"x": x}).values()))
+
+
+def test_padding_of_a_subgraph_that_nothing_calls() -> None:
+    """Its operands are not checked: here there are no paddings."""
+    left = ModelBuilder(border=(["x"], ["y"])).tensor("x", (1, 2, 1), np.float32).tensor("y", (2, 2, 1), np.float32)
+    builder = Dilated().builder()
+    builder.called.append(left.op("SPACE_TO_BATCH_ND", ["x"], ["y"], {}))
+    assert not load(builder.build(["x"], ["y"])).undefined_in_tflm
 
 
 def test_a_file_without_a_free_batch_is_believed() -> None:
