@@ -11,6 +11,9 @@ from aboard.device.timing import EstimatedTime
 from aboard.errors import AboardError
 from aboard.target import Target
 
+#: Operators that are no layers; they give a layer's result in another type, under nearly the same name.
+_CONVERSIONS = ("quantize", "dequantize")
+
 
 @dataclass(frozen=True)
 class Costs:
@@ -21,7 +24,7 @@ class Costs:
         flash_bytes: Bytes of its constants.
         instructions: Predicted instructions.
         seconds: Estimated time of a run; None if the target has no clock.
-        layers: Predicted instructions of each layer by its name.
+        layers: Predicted instructions of each layer, by the name of its result in the compiled model.
     """
 
     ram_bytes: int
@@ -38,8 +41,10 @@ def of_model(model: bytes, target: Target) -> Costs:
         AboardError: The model cannot be compiled for the target.
     """
     manifest = compile_model(model, target=target, name="quantised").manifest
-    layers = {node.name: node.estimated_instructions or 0 for node in manifest.nodes}
-    return Costs(manifest.ram_bytes, manifest.weights_bytes, sum(layers.values()), _seconds(manifest, target), layers)
+    spent = [(node, node.estimated_instructions or 0) for node in manifest.nodes]
+    layers = {node.outputs[0].tensor: count for node, count in spent if node.op not in _CONVERSIONS}
+    total = sum(count for _, count in spent)
+    return Costs(manifest.ram_bytes, manifest.weights_bytes, total, _seconds(manifest, target), layers)
 
 
 def if_compiled(model: bytes, target: Target) -> Costs | None:

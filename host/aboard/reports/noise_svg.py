@@ -9,10 +9,11 @@ from aboard.base.manifest import label
 from aboard.quantization import LayerFigures
 from aboard.reports.svg import FONT, Picture, Rect, fitting
 
-_TOP, _BAR, _GAP, _PAD = 22, 9, 3, 8
+#: Two bars are as far apart as two lines of text, so that each has its number.
+_TOP, _BAR, _GAP, _PAD = 22, 9, 6, 8
 
-#: Width for names beside the bars.
-_NAME = 200.0
+#: Width for names beside the bars, and for numbers behind them.
+_NAME, _NUMBER = 200.0, 64.0
 
 #: Ratios above this are drawn as this, in dB: nothing is heard of such an error.
 _MOST = 60.0
@@ -36,7 +37,7 @@ def picture(layers: Sequence[LayerFigures], width: float, key: str) -> Picture:
     least = min(layers, key=lambda each: each.snr_db, default=None)
     about = "" if least is None else f"The result of {least.name} is nearest to its error: {least.snr_db:.1f} dB."
     drawn = Picture(key, width, height, "Signal-to-noise ratio of each layer", about)
-    scale = (width - left - 40) / _MOST
+    scale = (width - left - _NUMBER) / _MOST
     for decibels in range(0, int(_MOST) + 1, _GRID):
         at = left + decibels * scale
         drawn.line((at, _TOP - 4), (at, height - 6), "grid")
