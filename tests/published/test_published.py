@@ -143,6 +143,16 @@ def test_the_page_names_what_is_not_equal() -> None:
 def test_the_page_of_quantised_models_is_that_of_its_record():
     record = json.loads(quantised.RECORD.read_text(encoding="utf-8"))
     assert quantised.PAGE.read_text(encoding="utf-8") == quantised.text(record)
-    for row in record["models"]:
+    with_data = [row for row in record["models"] if "samples" in row]
+    assert [row["model"] for row in with_data] == ["ic_f32", "vww_f32", "kws_hybrid", "kws_ref_model"]
+    for row in with_data:
         assert row["aboard"] >= row["float"] - 0.003
-        assert row["aboard_db"] > row["onnxruntime_db"]
+        assert row["aboard"] >= row["onnxruntime"] or quantised.chance(row["only"]) > 0.05
+        assert row["aboard_db"] > row["onnxruntime_db"] + 3
+    for row in record["models"]:
+        assert all(ours <= official for ours, official in row["costs"])
+
+
+@pytest.mark.parametrize(("only", "expected"), [((5, 5), 1.0), ((0, 5), 0.0625), ((8, 2), 0.109375), ((0, 0), 1.0)])
+def test_the_chance_that_two_models_are_equally_right(only: tuple[int, int], expected: float) -> None:
+    assert quantised.chance(only) == pytest.approx(expected)

@@ -5,6 +5,7 @@
 | `quantizer` | from a model file to a quantised one |
 | `samples` | reads samples and labels |
 | `prepare` | the graph that is quantised: normalisations are part of layers |
+| `scaling` | inputs that 8 bits cannot hold are scaled in real numbers |
 | `groups`, `plan` | which tensors share a quantisation; the decisions |
 | `calibration` | makes the decisions, step by step |
 | `equalisation`, `ranges`, `weights` | the steps: channels, ranges of tensors, scales of weights |

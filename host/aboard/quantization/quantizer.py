@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from aboard.ir import DType, Graph
 from aboard.ir.rewriting import free_name
 from aboard.passes import run_passes
 from aboard.passes.quantise_border import QuantiseBorder
-from aboard.quantization import accuracy, budget, calibration, costs, samples
+from aboard.quantization import accuracy, budget, calibration, costs, samples, scaling
 from aboard.quantization.accuracy import Accuracy
 from aboard.quantization.budget import Limits
 from aboard.quantization.calibration import Calibrated
@@ -139,7 +139,10 @@ def quantize(
     graph = load(file, identifier(name_of_class) if name_of_class else None, dimensions)
     prepare(graph)
     given = samples.read(data, graph)
-    found = calibration.calibrate(graph, given.calibration, on_step)
+    scaled = scaling.scale_inputs(graph, given.calibration)
+    if scaled:
+        io = "float"
+    found = calibration.calibrate(graph, given.calibration, on_step, scaled)
     wide = integer_types(graph, found.plan, DType.INT16)
     wider = {name: dtype if dtype is DType.INT16 else DType.FLOAT32 for name, dtype in wide.items()}
     on_step("measuring layers")
@@ -167,7 +170,7 @@ def quantize(
 
     plan = budget.choose(found.plan, known, limits or Limits(), measured, cost)
     data_of = written(plan)
-    notes = [*graph.notes, *_notes(graph, plan, len(found.inputs))]
+    notes = [*graph.notes, *_notes(graph, plan, scaled, len(found.inputs))]
     return Quantized(
         data_of,
         kind,
@@ -212,9 +215,14 @@ def _restore_names(graph: Graph) -> None:
         node.name = node.output.name
 
 
-def _notes(graph: Graph, plan: Plan, count: int) -> list[str]:
+def _notes(graph: Graph, plan: Plan, scaled: Collection[str], count: int) -> list[str]:
     notes = []
-    reals = [node for node in nodes_of_reals(graph) if plan.dtype(node) is DType.FLOAT32]
+    if scaled:
+        notes.append(
+            "Inputs and outputs stay float32, and inputs are scaled in real numbers: 8 bits cannot hold channels of "
+            "such different sizes. For int8 inputs, scale them to one range before the model."
+        )
+    reals = [node for node in nodes_of_reals(graph) if plan.dtype(node) is DType.FLOAT32 and node.name not in scaled]
     if reals:
         kinds = ", ".join(sorted({node.op for node in reals}))
         notes.append(f"{len(reals)} nodes compute real numbers, as they have no form in integers: {kinds}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -64,29 +64,23 @@ def _beyond(share: float) -> Kind:
     return percentile
 
 
-def _wider(kind: Kind, factor: float) -> Kind:
-    def range_of(values: Float32) -> Range:
-        found = kind(values)
-        return Range(found.low * factor, found.high * factor)
-
-    return range_of
+def wider(kind: Kind, factor: float) -> Kind:
+    """Returns a kind of range that goes further by a factor."""
+    return lambda values: _scaled(kind(values), factor)
 
 
-#: How much further than the values of samples ranges of scores may go.
+def _scaled(found: Range, factor: float) -> Range:
+    return Range(found.low * factor, found.high * factor)
+
+
+#: How much further than the values of samples ranges may go.
 _HEADROOM = (1.0, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5)
 
 #: How ranges are formed from values. Some go further than the values of samples, as those of others will.
 WHOLE = whole
 LEAST_ERROR = least_error
-_KINDS: tuple[Kind, ...] = (
-    WHOLE,
-    _wider(whole, 1.1),
-    _wider(whole, 1.25),
-    _wider(whole, 1.5),
-    LEAST_ERROR,
-    _wider(least_error, 1.1),
-    *map(_beyond, (1e-3, 1e-4, 1e-5)),
-)
+_WIDE: tuple[Kind, ...] = (wider(whole, 1.1), wider(whole, 1.25), wider(whole, 1.5))
+_NARROW: tuple[Kind, ...] = (LEAST_ERROR, wider(least_error, 1.1), *map(_beyond, (1e-3, 1e-4, 1e-5)))
 
 
 def _squared_error(values: Float32, given: Range, dtype: DType) -> float:
@@ -95,27 +89,34 @@ def _squared_error(values: Float32, given: Range, dtype: DType) -> float:
     return float(np.sum((steps * quant.scale - values.astype(np.float64)) ** 2))
 
 
-def of_scores(runs: Sequence[Array]) -> Kind:
-    """Returns the range of scores, whatever values it is formed from: the whole one, and what other samples may need.
+def headroom(runs: Sequence[Array]) -> float:
+    """Returns how much further than the values of samples a tensor's range should go.
 
-    A score that is clipped is a large error, and few samples do not hold the largest ones. How much further the range
-    goes is what suits each half of the samples best when the other half gives the range.
+    A value that is clipped is a large error, and few samples do not hold the largest ones. The factor is the one that
+    suits each half of the samples best when the other half gives the range.
+
+    Args:
+        runs: The values of each sample.
+    """
+    given = [np.asarray(run, np.float32).reshape(-1) for run in runs]
+    if len(given) < 2:
+        return 1.0
+    halves = [np.concatenate(given[first::2]) for first in (0, 1)]
+    pairs = (halves, halves[::-1])
+    errors = {
+        factor: sum(_squared_error(other, _scaled(whole(half), factor), DType.INT8) for half, other in pairs)
+        for factor in _HEADROOM
+    }
+    return min(_HEADROOM, key=lambda factor: errors[factor])
+
+
+def of_scores(runs: Sequence[Array]) -> Kind:
+    """Returns the range of scores, whatever values it is formed from: the whole one, with headroom.
 
     Args:
         runs: The scores of each sample.
     """
-    given = [np.asarray(run, np.float32).reshape(-1) for run in runs]
-    values = np.concatenate(given)
-    if len(given) < 2:
-        return lambda _: whole(values)
-    halves = [np.concatenate(given[first::2]) for first in (0, 1)]
-    kinds = [_wider(whole, factor) for factor in _HEADROOM]
-
-    def error(kind: Kind) -> float:
-        pairs = ((halves[0], halves[1]), (halves[1], halves[0]))
-        return sum(_squared_error(other, kind(half), DType.INT8) for half, other in pairs)
-
-    found = min(kinds, key=error)(values)
+    found = _scaled(whole(np.concatenate([np.asarray(run, np.float32).reshape(-1) for run in runs])), headroom(runs))
     return lambda _: found
 
 
@@ -126,6 +127,7 @@ def search(
     plan: Plan,
     values: Mapping[str, Float32],
     kinds: Mapping[str, Kind],
+    spare: Mapping[str, float],
 ) -> tuple[Plan, dict[str, Kind]]:
     """Returns the plan with the kind of range for each group that causes the least error, one group at a time.
 
@@ -139,14 +141,14 @@ def search(
         plan: The plan.
         values: Values of each group.
         kinds: The kind of each group in the plan.
+        spare: The headroom of each group.
     """
     least, found = simulation.error(), dict(kinds)
     scores = {plan.groups.of(tensor) for tensor in measured(graph)}
     for group in _in_order(graph, plan.groups):
         if group in scores or plan.groups.fixed(plan.groups.members[group][0]) is not None:
             continue
-        tried = {kind(values[group]): kind for kind in _KINDS}
-        tried.pop(plan.ranges[group], None)
+        tried = {each: kind for each, kind in candidates(values[group], spare[group]) if each != plan.ranges[group]}
         errors = {each: simulation.error_with(plan.with_range(group, each), [group]) for each in tried}
         best = min(errors, key=lambda each: errors[each], default=None)
         if best is None or errors[best] >= least * (1 - _GAIN):
@@ -157,6 +159,15 @@ def search(
             simulation.take(plan, [group])
             others.take(plan, [group])
     return plan, found
+
+
+def candidates(values: Float32, spare: float) -> Iterator[tuple[Range, Kind]]:
+    """Yields ranges for a tensor that do not cut off more than smaller steps gain: a few samples may need the rest."""
+    most = _squared_error(values, WHOLE(values), DType.INT8)
+    for kind in (WHOLE, *_WIDE, *_NARROW):
+        if kind not in _NARROW or _squared_error(values, kind(values), DType.INT8) <= most:
+            chosen = wider(kind, spare)
+            yield chosen(values), chosen
 
 
 def _in_order(graph: Graph, groups: Groups) -> list[str]:

@@ -128,21 +128,23 @@ def started(graph: Graph, inputs: Inputs) -> dict[str, Array]:
 
 
 def mean_error(found: Sequence[Mapping[str, Array]], exact: Sequence[Mapping[str, Array]], name: str) -> float:
-    """Returns the power of a tensor's error over that of its values: the geometric mean over samples.
+    """Returns the power of a tensor's error over that of its values, a mean over samples.
 
-    So a few samples with large errors do not outweigh all others, as they would in a sum.
+    It is the geometric mean of two: of the ratios of all samples, so that a few samples with large errors do not
+    outweigh all others; and of the sums over all samples, so that these few are not forgotten.
 
     Args:
         found: The values of each sample.
         exact: The values without quantisation.
         name: The tensor.
     """
-    ratios = []
+    errors, powers = [], []
     for values, right in zip(found, exact, strict=True):
         real = right[name].astype(np.float64)
-        error = float(np.sum((values[name].astype(np.float64) - real) ** 2))
-        ratios.append((error + _TINY) / (float(np.sum(real**2)) + _TINY))
-    mean = float(np.exp(np.mean(np.log(ratios))))
+        errors.append(float(np.sum((values[name].astype(np.float64) - real) ** 2)) + _TINY)
+        powers.append(float(np.sum(real**2)) + _TINY)
+    of_each = float(np.mean(np.log(np.array(errors) / np.array(powers))))
+    mean = float(np.exp((of_each + np.log(sum(errors) / sum(powers))) / 2))
     return 0.0 if mean <= _NOTHING else mean
 
 

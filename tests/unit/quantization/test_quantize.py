@@ -9,11 +9,12 @@ from onnx import TensorProto, helper, numpy_helper
 import aboard
 from aboard.base import resources
 from aboard.errors import InputError, ModelError
+from aboard.exporters import tflite
 from aboard.importers import load
 from aboard.ir import DType, Graph, Node, State, Tensor, TensorType
 from aboard.ops import interpreter
 from aboard.ops.arithmetic import ArithmeticAttributes
-from aboard.quantization import Limits, accuracy, prepare
+from aboard.quantization import Limits, accuracy, prepare, ranges
 from aboard.quantization.costs import of_model
 from aboard.reports import quantized
 from aboard.target import Target
@@ -117,6 +118,60 @@ def test_the_scores_of_all_samples_give_their_range():
     quant = made.input(0).quant
     low, high = ((edge - quant.zero_point + side) * quant.scale for edge, side in ((-128, -0.5), (127, 0.5)))
     assert low <= extreme.min() <= extreme.max() <= high
+
+
+def test_few_samples_give_ranges_with_headroom():
+    rng = np.random.default_rng(5)
+    few, many = (rng.standard_normal((count, 16)).astype(np.float32) for count in (30, 400))
+    found = aboard.quantize(float_models.perceptron(5), {"calibration": few, "x": many})
+    (given,) = load(found.model).inputs
+    reach = max(-128 - given.quant.zero_point, 127 - given.quant.zero_point, key=abs) * given.quant.scale
+    assert abs(reach) > 1.1 * np.abs(few).max()
+    assert ranges.headroom(list(few)) >= 1.1
+    assert ranges.headroom(list(np.repeat(np.linspace(-1, 1, 64, dtype=np.float32)[None], 30, 0))) == 1.0
+    assert ranges.headroom([few[0]]) == 1.0
+
+
+def test_ranges_that_cut_off_more_than_they_gain_are_not_tried():
+    values = np.concatenate([np.random.default_rng(0).normal(0, 0.02, 5000), [-1.0, 1.0]]).astype(np.float32)
+    tried = [found for found, _ in ranges.candidates(values, 1.0)]
+    assert min(found.high for found in tried) > 0.3
+    assert max(found.high for found in tried) == pytest.approx(1.5)
+
+
+def test_features_of_different_sizes_are_scaled_in_real_numbers():
+    """A pressure in Pa beside an acceleration in g: int8 with one scale would only hold the pressure."""
+    rng = np.random.default_rng(6)
+    sizes, means = 10 ** np.linspace(-2, 3, 16), 10 ** np.linspace(0, 5, 16)
+    alike = rng.standard_normal((200, 16)).astype(np.float32)
+    graph = load(float_models.perceptron(6))
+    (layer,) = graph.consumers(graph.inputs[0])
+    old = layer.input(1)
+    scaled = Tensor("scaled", old.type, (old.data / sizes).astype(np.float32))
+    layer.inputs[1] = scaled
+    summand = Tensor("mean", TensorType((16,), DType.FLOAT32), means.astype(np.float32))
+    centred = Tensor("centred", graph.inputs[0].type)
+    graph.nodes.insert(0, Node("sub", "centred", [graph.inputs[0], summand], [centred], ArithmeticAttributes()))
+    layer.inputs[0] = centred
+    given = (alike * sizes + means).astype(np.float32)
+    found = aboard.quantize(tflite.write(graph), given)
+    made = load(found.model)
+    assert [node.op for node in made.nodes][:4] == ["sub", "mul", "add", "quantize"]
+    assert {tensor.dtype for tensor in (*made.inputs, *made.outputs)} == {DType.FLOAT32}
+    assert any(note.startswith("Inputs and outputs stay float32") for note in found.notes)
+    _bytes_alike(found.model, given[:5])
+    plain = aboard.quantize(float_models.perceptron(6), alike)
+    assert not any("Inputs" in note for note in plain.notes)
+    assert found.accuracy.snr > plain.accuracy.snr / 2
+
+
+def test_further_instructions_are_those_of_the_tflite_file():
+    """Layers of an ONNX file have other names once it is compiled."""
+    images = float_models.images(20, 1)
+    files = [aboard.quantize(float_models.convolutional(1), images, file_format=kind) for kind in ("tflite", "onnx")]
+    costs = [[layer.wide_instructions for layer in found.layers if layer.alone_db is not None] for found in files]
+    assert None not in costs[0]
+    assert costs[0] == costs[1]
 
 
 @pytest.fixture(scope="module")
