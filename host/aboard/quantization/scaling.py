@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from aboard import ops
 from aboard.importers.onnx.layers import FloatLayer
 from aboard.ir import Array, DType, Graph, Node, Tensor, TensorType
 from aboard.ir.rewriting import free_name, only_reader
@@ -25,8 +26,8 @@ from aboard.quantization import weights
 from aboard.quantization.plan import Float64
 from aboard.quantization.samples import Inputs
 
-#: Operators that normalise an input, if their other operand is constant, and those that keep its channels.
-_NORMALISING, _MOVING = ("add", "sub", "mul", "div"), ("reshape", "pad")
+#: Operators that normalise an input, if their other operand is constant.
+_NORMALISING = ("add", "sub", "mul", "div")
 
 #: Samples that ranges are taken of.
 _MOST = 64
@@ -61,57 +62,48 @@ def scale_inputs(graph: Graph, samples: Sequence[Inputs]) -> frozenset[str]:
 
 
 def _scaled(graph: Graph, given: Tensor, samples: Sequence[Inputs]) -> set[str]:
-    nodes = _normalising(graph, given)
-    last = nodes[-1].output if nodes else given
-    layer = _layer(graph, last)
-    if layer is None or last.shape[-1] < 2:
+    nodes, layer = _path(graph, given)
+    if layer is None:
         return set()
-    runs = [run_all(graph, values) for values in samples]
-    before, behind = (np.stack([run[tensor.name].astype(np.float64) for run in runs]) for tensor in (given, last))
-    columns = behind.reshape(-1, behind.shape[-1])
+    last = layer.input(INPUT)
+    values = np.stack([np.asarray(sample[given.name], np.float64) for sample in samples])
+    columns = np.concatenate([_columns(graph, last, sample) for sample in samples])
     # Convolutions pad with 0, which has to stay 0.
     centre = columns.mean(axis=0) if layer.op == "fully_connected" else np.zeros(columns.shape[1])
     sizes = _sizes(columns - centre)
-    if not _is_worth_it(layer, before, columns, (columns - centre) / sizes, sizes):
+    moved = {**samples[0], given.name: (values[0] + _step(values)).astype(np.float32)}
+    steps = np.abs(_columns(graph, last, moved) - _columns(graph, last, samples[0])).max(axis=0)
+    if not _is_worth_it(layer, columns.std(axis=0), steps, sizes * _step((columns - centre) / sizes)):
         return set()
     made = _inserted(graph, last, 1 / sizes, -centre / sizes)
     _undone(layer, sizes, centre)
     return {node.name for node in (*nodes, *made)}
 
 
-def _normalising(graph: Graph, tensor: Tensor) -> list[Node]:
-    """Returns the nodes that normalise an input, in execution order."""
-    nodes = list[Node]()
-    while True:
-        reader = only_reader(graph, tensor)
-        if (
-            reader is None
-            or reader.op not in _NORMALISING
-            or sum(not each.is_constant for each in reader.operands) != 1
-        ):
-            return nodes
-        if reader.output.shape != tensor.shape:
-            return nodes
+def _path(graph: Graph, tensor: Tensor) -> tuple[list[Node], Node | None]:
+    """Returns what normalises and moves an input, in execution order, and the layer behind; None if none is there."""
+    nodes, layers = list[Node](), weights.layers(graph)
+    while (reader := only_reader(graph, tensor)) is not None and reader.input(INPUT) is tensor:
+        if any(reader is each for each in layers):
+            return nodes, reader if _takes_channels(reader) else None
+        alone = all(each.is_constant or each is tensor for each in reader.operands)
+        if not alone or (reader.op not in _NORMALISING and not ops.get(reader.op).moves_data):
+            break
         nodes.append(reader)
         tensor = reader.output
+    return nodes, None
 
 
-def _layer(graph: Graph, tensor: Tensor) -> Node | None:
-    """Returns the only layer that reads a tensor, perhaps reshaped; its last axis has the layer's channels."""
-    channels = tensor.shape[-1]
-    while (reader := only_reader(graph, tensor)) is not None and reader.op in _MOVING:
-        tensor = reader.output
-        if tensor.shape[-1] != channels:
-            return None
-    if reader is None or reader.op == "depthwise_conv2d" or not any(reader is each for each in weights.layers(graph)):
-        return None
-    if (
-        reader.input(INPUT) is not tensor
-        or not channels == FloatLayer(reader).columns == reader.input(WEIGHTS).shape[-1]
-    ):
-        return None
-    bias = reader.optional_input(BIAS)
-    return reader if bias is None or bias.is_constant else None
+def _takes_channels(layer: Node) -> bool:
+    """True for a layer that sums over all elements of its operand's last axis, of which there are several."""
+    channels, bias = layer.input(INPUT).shape[-1], layer.optional_input(BIAS)
+    sums = layer.op != "depthwise_conv2d" and channels == FloatLayer(layer).columns == layer.input(WEIGHTS).shape[-1]
+    return sums and channels > 1 and (bias is None or bias.is_constant)
+
+
+def _columns(graph: Graph, tensor: Tensor, sample: Inputs) -> Float64:
+    """Returns a tensor's values for a sample, [values, channels]."""
+    return np.asarray(run_all(graph, sample)[tensor.name].reshape(-1, tensor.shape[-1]), np.float64)
 
 
 def _sizes(columns: Float64) -> Float64:
@@ -120,23 +112,19 @@ def _sizes(columns: Float64) -> Float64:
     return np.asarray(np.maximum(np.maximum(deviations, np.abs(columns).max(axis=0) / _DEVIATIONS), 1e-30))
 
 
-def _is_worth_it(layer: Node, before: Float64, columns: Float64, scaled: Float64, sizes: Float64) -> bool:
+def _is_worth_it(layer: Node, deviations: Float64, whole: Float64, each: Float64) -> bool:
     """True if steps of 8 bits for the whole input are too large for the layer, and those for scaled channels are not.
 
     Args:
         layer: The layer.
-        before: The input, [samples, *shape].
-        columns: What the layer reads, [values, channels].
-        scaled: The same, scaled.
-        sizes: The size of each channel.
+        deviations: Standard deviation of each channel that it reads.
+        whole: The step of each channel with one scale for the input.
+        each: The same with scaled channels.
     """
-    squares = (weights.rows_of(layer).reshape(-1, len(sizes)) ** 2).sum(axis=0)
-    deviations = columns.std(axis=0)
-    gains = deviations / np.maximum(before.reshape(columns.shape).std(axis=0), 1e-30)
-    steps = gains * _step(before), sizes * _step(scaled)
+    squares = (weights.rows_of(layer).reshape(-1, len(deviations)) ** 2).sum(axis=0)
     signal = float((squares * deviations**2).sum())
-    whole, each = (float((squares * step**2).sum()) * _VARIANCE for step in steps)
-    return whole > _NOISE * signal and each * _GAIN < whole
+    noise, less = (float((squares * steps**2).sum()) * _VARIANCE for steps in (whole, each))
+    return noise > _NOISE * signal and less * _GAIN < noise
 
 
 def _step(values: Float64) -> float:
