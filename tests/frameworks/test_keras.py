@@ -10,6 +10,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
 
 import aboard
 from aboard import frameworks
@@ -60,6 +61,21 @@ def test_files_compute_what_the_model_does(way: str, make: Callable[[], Any], tm
     module = aboard.compile(tmp_path / way, target=HOST)
     assert [tensor.shape for tensor in module.manifest.inputs] == [x.shape]
     np.testing.assert_allclose(module.run(x), model(x), atol=1e-5)
+
+
+def test_a_saved_model_of_an_older_tensorflow_keeps_slots_of_its_optimiser(tmp_path: Path) -> None:
+    model, folder = cnn(), tmp_path / "trained"
+    model.export(str(folder), verbose=False)
+    saved = saved_model_pb2.SavedModel()
+    saved.ParseFromString((folder / "saved_model.pb").read_bytes())
+    nodes = saved.meta_graphs[0].object_graph_def.nodes
+    weights = [place for place, node in enumerate(nodes) if node.WhichOneof("kind") == "variable"][:2]
+    nodes[0].slot_variables.add(original_variable_node_id=weights[0], slot_name="m", slot_variable_node_id=weights[1])
+    (folder / "saved_model.pb").write_bytes(saved.SerializeToString())
+    with pytest.raises(AttributeError, match="add_slot"):
+        tf.saved_model.load(str(folder))
+    x = np.random.default_rng(3).normal(size=(1, 8, 8, 1)).astype(np.float32)
+    np.testing.assert_allclose(aboard.compile(folder, target=HOST).run(x), model(x), atol=1e-5)
 
 
 def test_a_file_on_a_board(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

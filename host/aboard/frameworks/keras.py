@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,7 @@ def _of_saved_model(source: Path, folder: Path) -> bytes:
     """Returns the TFLite file of a SavedModel, whose serving signature gets a batch of 1."""
     import tensorflow as tf
 
+    source = _without_optimiser(source, folder.with_name("without_optimiser"))
     loaded = tf.saved_model.load(str(source))
     names = sorted(loaded.signatures)
     name = "serving_default" if "serving_default" in names else "".join(names[:1])
@@ -101,6 +103,26 @@ def _of_saved_model(source: Path, folder: Path) -> bytes:
     specs = {key: tf.TensorSpec(_batch_of_1(spec.shape, key), spec.dtype, name=key) for key, spec in given.items()}
     tf.saved_model.save(holder, str(folder), signatures=holder.serve.get_concrete_function(**specs))
     return _converted(folder)
+
+
+def _without_optimiser(source: Path, folder: Path) -> Path:
+    """Returns a SavedModel without what an optimiser keeps for each weight: the folder itself, or a copy.
+
+    TensorFlow since 2.6 does not load these of a model that was trained and saved with an older one.
+    """
+    from tensorflow.core.protobuf import saved_model_pb2
+
+    saved = saved_model_pb2.SavedModel()
+    saved.ParseFromString((source / "saved_model.pb").read_bytes())
+    graphs = [part.object_graph_def for part in saved.meta_graphs]
+    kept = [node for graph in graphs for node in graph.nodes if node.slot_variables]
+    if not kept:
+        return source
+    for node in kept:
+        del node.slot_variables[:]
+    shutil.copytree(source, folder)
+    (folder / "saved_model.pb").write_bytes(saved.SerializeToString())
+    return folder
 
 
 def _batch_of_1(shape: Any, name: str) -> list[int]:

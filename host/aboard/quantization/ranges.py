@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -79,8 +79,15 @@ _HEADROOM = (1.0, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5)
 #: How ranges are formed from values. Some go further than the values of samples, as those of others will.
 WHOLE = whole
 LEAST_ERROR = least_error
-_WIDE: tuple[Kind, ...] = (wider(whole, 1.1), wider(whole, 1.25), wider(whole, 1.5))
-_NARROW: tuple[Kind, ...] = (LEAST_ERROR, wider(least_error, 1.1), *map(_beyond, (1e-3, 1e-4, 1e-5)))
+_KINDS: tuple[Kind, ...] = (
+    WHOLE,
+    wider(whole, 1.1),
+    wider(whole, 1.25),
+    wider(whole, 1.5),
+    LEAST_ERROR,
+    wider(least_error, 1.1),
+    *map(_beyond, (1e-3, 1e-4, 1e-5)),
+)
 
 
 def _squared_error(values: Float32, given: Range, dtype: DType) -> float:
@@ -148,7 +155,9 @@ def search(
     for group in _in_order(graph, plan.groups):
         if group in scores or plan.groups.fixed(plan.groups.members[group][0]) is not None:
             continue
-        tried = {each: kind for each, kind in candidates(values[group], spare[group]) if each != plan.ranges[group]}
+        chosen = [wider(kind, spare[group]) for kind in _KINDS]
+        tried = {kind(values[group]): kind for kind in chosen}
+        tried.pop(plan.ranges[group], None)
         errors = {each: simulation.error_with(plan.with_range(group, each), [group]) for each in tried}
         best = min(errors, key=lambda each: errors[each], default=None)
         if best is None or errors[best] >= least * (1 - _GAIN):
@@ -159,15 +168,6 @@ def search(
             simulation.take(plan, [group])
             others.take(plan, [group])
     return plan, found
-
-
-def candidates(values: Float32, spare: float) -> Iterator[tuple[Range, Kind]]:
-    """Yields ranges for a tensor that do not cut off more than smaller steps gain: a few samples may need the rest."""
-    most = _squared_error(values, WHOLE(values), DType.INT8)
-    for kind in (WHOLE, *_WIDE, *_NARROW):
-        if kind not in _NARROW or _squared_error(values, kind(values), DType.INT8) <= most:
-            chosen = wider(kind, spare)
-            yield chosen(values), chosen
 
 
 def _in_order(graph: Graph, groups: Groups) -> list[str]:
