@@ -161,7 +161,7 @@ class _Comparer:
     def _is_undone(self, segments: Segments, each: Judged) -> bool:
         """True if the layers behind one give what they should: both sides only divide the work otherwise.
 
-        Quantisation moves factors from a layer to the next one.
+        Quantisation moves factors from a layer to the next one, perhaps through several.
         """
         network = self._a.network
         readers = network.readers(each.pair.a)
@@ -175,7 +175,14 @@ class _Comparer:
             pair for pair, part in parts if part is not None and any(node is each.nodes[-1] for node in part.nodes)
         ]
         found = [judged_layer(without, pair) for pair in behind]
-        return bool(found) and all(other is not None and not other.wrong.any() for other in found)
+        return bool(found) and all(
+            other is not None and (not other.wrong.any() or self._goes_on(segments, without, other)) for other in found
+        )
+
+    def _goes_on(self, segments: Segments, without: Segments, behind: Judged) -> bool:
+        """True if a layer behind one that is divided otherwise is so too: it is wrong by itself, and undone behind."""
+        alone = judged_layer(segments, behind.pair)
+        return alone is not None and alone.state is State.DEFECT and self._is_undone(without, behind)
 
     def _cut_off(self, judged: Sequence[Judged]) -> Defect | None:
         """Returns the defect of a layer whose integers hold far less of its results than those of all others."""
