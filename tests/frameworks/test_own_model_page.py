@@ -30,4 +30,4 @@ def test_a_section(heading: str, folder: Path) -> None:
     device, framework = np.reshape(numbers, (2, -1))
     np.testing.assert_allclose(device, framework, atol=2e-4)
     for command in own_model.commands(SECTIONS[heading]):
-        own_model.check(command, markdown.run(command, folder))
+        own_model.check(command, markdown.run(command, folder, seconds=1200))

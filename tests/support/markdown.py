@@ -44,8 +44,13 @@ def commands(text: str) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def run(command: str, folder: Path) -> str:
+def run(command: str, folder: Path, seconds: float = 300) -> str:
     """Runs a shell command in a folder, with this Python's programs first on PATH, and returns what it printed.
+
+    Args:
+        command: The command.
+        folder: The folder.
+        seconds: Time that it has.
 
     Raises:
         AssertionError: It failed.
@@ -53,7 +58,13 @@ def run(command: str, folder: Path) -> str:
     scripts = sysconfig.get_path("scripts")
     environment = {**os.environ, "PATH": os.pathsep.join([scripts, os.environ["PATH"]])}
     done = subprocess.run(
-        ["bash", "-ec", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+        ["bash", "-ec", command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        check=False,
     )
     assert done.returncode == 0, f"{command}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout

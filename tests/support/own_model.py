@@ -63,7 +63,7 @@ def run_code(blocks: list[tuple[str, str]], folder: Path) -> str:
     if not text:
         return ""
     (folder / "section.py").write_text(text, encoding="utf-8")
-    return markdown.run("python section.py", folder)
+    return markdown.run("python section.py", folder, seconds=1200)
 
 
 def with_stored_files(command: str) -> str:
