@@ -18,7 +18,7 @@ from support.html_tables import table
 from support.models import available, path
 
 #: Windows of a desk, a tablet and two phones, and who likes it dark.
-WINDOWS = [(1200, False), (1000, True), (768, False), (390, False), (390, True), (320, False)]
+WINDOWS = [(1280, False), (1200, False), (1000, True), (768, False), (390, False), (390, True), (320, False)]
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +61,10 @@ def test_what_was_measured(model: str, report: Callable[..., Any], browser: Brow
     assert result["stack_bytes"] > 50
     assert result["known_as"] == (None if model == "digits" else model)
     assert bool(result["compared_with"]) == (model != "digits")
+    text = file.read_text(encoding="utf-8")
+    assert '<h2 id="verdict" class="verdict fits">Fits arm/mps2_an386</h2>' in text
+    assert text.index("<dt>Time</dt>") < text.index("<dt>RAM</dt>") < text.index("<dt>Flash</dt>")
+    assert text.index("<dt>Flash</dt>") < text.index("<dt>Beside TFLM") < text.index("The model alone")
     check(browser, file)
 
 
@@ -113,13 +117,14 @@ BROKEN = {
     '"one over" and "the other" overlap': ("</svg>", f"{_ONE}{_OTHER}</svg>"),
     "is cut off": ('<text x="', '<text x="9'),
     "an empty text": ("</svg>", '<text x="1" y="20"> </text></svg>'),
-    "a missing figure: nan": ("<td>", "<td>nan "),
-    "an empty td": ("<td>", "<td></td><td>"),
+    "a missing figure: nan": ("</td>", "</td><td>nan</td>"),
+    "an empty td": ("</td>", "</td><td></td>"),
     "an empty figcaption": ("<figcaption>", "<figcaption></figcaption><figcaption>"),
     "a figure without a picture": ('<svg class="picture wide"', '<svg class="picture narrow"'),
     "has no description": ("<desc ", "<title "),
     "a picture has no title": ("<title id=", "<text id="),
     'height="NaN': ('height="', 'height="NaN'),
+    "pixels of a table are hidden": ("</td>", f"{'wide' * 1000}</td>"),
     "pixels wider than its window": ("<main>", '<main><div style="width: 3000px">wide</div>'),
 }
 

@@ -1,5 +1,5 @@
 // What is wrong with a page as people see it: pictures without names, texts over each other or cut off, figures that are
-// missing, and a page wider than its window. Its value is a list of sentences.
+// missing, columns that are hidden, and a page wider than its window. Its value is a list of sentences.
 (() => {
     const faults = [];
     const shown = (element) => element.getClientRects().length > 0 && getComputedStyle(element).visibility !== "hidden";
@@ -40,6 +40,10 @@
         if (!cell.textContent.trim()) faults.push(`an empty ${cell.tagName.toLowerCase()}`);
     for (const figure of document.querySelectorAll("figure"))
         if (![...figure.querySelectorAll("svg")].some(shown)) faults.push("a figure without a picture");
+    for (const detail of document.querySelectorAll("details")) detail.open = true;
+    for (const part of document.querySelectorAll(".scroll"))
+        if (part.scrollWidth > part.clientWidth)
+            faults.push(`${part.getAttribute("aria-label")}: ${part.scrollWidth - part.clientWidth} pixels of a table are hidden`);
     const beyond = document.documentElement.scrollWidth - window.innerWidth;
     if (beyond > 0) faults.push(`the page is ${beyond} pixels wider than its window`);
     return faults;

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from aboard.project.build_result import BuildResult
     from aboard.project.project import Project
     from aboard.reports.flash import FlashBreakdown
-    from aboard.reports.page import Measured, Report
+    from aboard.reports.page import Report
+    from aboard.reports.summary import BoardVerdict, Measured
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class _Image:
 
     flash: FlashBreakdown
     measured: Measured | None
+    time: tuple[str, str] | None
     board: str
     runner: str | None
     tools: tuple[tuple[str, str], ...]
@@ -152,7 +154,7 @@ def command(
             flash=None if image is None else image.flash,
             tools=(("aboard", VERSION), *(() if image is None else image.tools)),
             command=_again(model, given, means.options),
-            board_facts=verdict.rows(found, module.target.hardware),
+            verdict=_verdict(found, module.target.hardware, image),
         )
     outputs.write_file(path, outputs.sealed(page.html(told).encode()), force=force)
     result = _describe(path, told, image, found)
@@ -164,17 +166,38 @@ def _image(console: Console, module: Module, plan: deploy.Plan, source: str, *, 
     feed = runs.read_input(source, module.manifest)
     with deploy.folder_of(None) as folder:
         project, built = deploy.make(console, [module], plan, folder)
-        measured = None
+        measured, time = None, None
         if profile:
             outcome = runs.infer(console, project, plan.runner, project.models[0], feed, profile=True)
-            measured = _measured(outcome, plan)
+            measured, ran = _measured(outcome, plan), runs.describe(outcome)
+            time = verdict.run_time(ran.seconds, ran.estimated_time)
         return _Image(
             flash=_flash(project, built, module),
             measured=measured,
+            time=time,
             board=plan.board.id,
             runner=plan.runner.name if profile else None,
             tools=_tools(built, plan, profile=profile),
         )
+
+
+def _verdict(found: Verdict, board: str | None, image: _Image | None) -> BoardVerdict | None:
+    """Returns the verdict for the head of the page: measured where an image was built or run, else predicted."""
+    from aboard.reports.summary import BoardVerdict
+
+    if found.memory is None or board is None:
+        return None
+    memory, time = found.memory, verdict.run_time(None, found.estimated_time)
+    ram, flash = (
+        (value, f"{how}: {items}")
+        for how, (value, items) in (("planned", verdict.need(memory.ram)), ("predicted", verdict.need(memory.flash)))
+    )
+    if image is not None:
+        sizes, time = image.flash.sizes, image.time or time
+        ram = verdict.of(sizes.ram_needed_bytes, memory.ram.available_bytes), "measured: data, bss and stack"
+        flash = verdict.of(sizes.image_flash_bytes, memory.flash.available_bytes), "measured: the whole image"
+    facts = [("Time", *time), ("RAM", *ram), ("Flash", *flash)]
+    return BoardVerdict(board, bool(found.fits), found.memory.problems, facts)
 
 
 def _flash(project: Project, built: BuildResult, module: Module) -> FlashBreakdown:
@@ -189,7 +212,7 @@ def _tools(built: BuildResult, plan: deploy.Plan, *, profile: bool) -> tuple[tup
 
 
 def _measured(outcome: runs.Outcome, plan: deploy.Plan) -> Measured:
-    from aboard.reports.page import Measured
+    from aboard.reports.summary import Measured
 
     run = outcome.run
     durations = [entry.duration for entry in outcome.profile.nodes] if outcome.profile is not None else []

@@ -56,28 +56,37 @@ def rows(found: Verdict, board: str | None) -> list[tuple[str, str, str]]:
     holds = "yes" if found.fits else "no"
     lines = [
         (f"Fits {board}", holds, "; ".join(found.memory.problems) or "with the board's default project"),
-        ("RAM needed", _amount(found.memory.ram), _items(found.memory.ram)),
-        ("Flash needed", _amount(found.memory.flash), _items(found.memory.flash)),
+        ("RAM needed", *need(found.memory.ram)),
+        ("Flash needed", *need(found.memory.flash)),
     ]
     if found.estimated_time is not None:
-        lines.append(("Time", f"about {duration(found.estimated_time.seconds)}", basis(found.estimated_time)))
+        lines.append(("Time", *run_time(None, found.estimated_time)))
     return lines
 
 
-def _amount(need: MemoryNeed) -> str:
-    available = "" if need.available_bytes is None else f" of {need.available_bytes:,}"
-    return f"{need.needed_bytes:,}{available} bytes"
+def need(memory: MemoryNeed) -> tuple[str, str]:
+    """Returns the needed bytes, and what they are for."""
+    items = ", ".join(f"{name} {size:,}" for name, size in memory.items.items())
+    return of(memory.needed_bytes, memory.available_bytes), items
 
 
-def _items(need: MemoryNeed) -> str:
-    return ", ".join(f"{name} {size:,}" for name, size in need.items.items())
+def of(needed: int, available: int | None) -> str:
+    """Returns needed bytes, of the available ones if they are limited."""
+    return f"{needed:,}{'' if available is None else f' of {available:,}'} bytes"
 
 
 def time_text(seconds: float | None, estimated: EstimatedTimeInfo | None) -> str | None:
     """Returns a measured time, else an estimated one with its basis and error, else None."""
+    return None if seconds is None and estimated is None else ", ".join(run_time(seconds, estimated))
+
+
+def run_time(seconds: float | None, estimated: EstimatedTimeInfo | None) -> tuple[str, str]:
+    """Returns a measured time, else an estimated one; and that it was measured, or its basis and error."""
     if seconds is not None:
-        return f"{duration(seconds)}, measured"
-    return None if estimated is None else f"about {duration(estimated.seconds)}, {basis(estimated)}"
+        return duration(seconds), "measured"
+    if estimated is None:
+        return "not known", "the clock rate of the board or the cycles of a layer are not known"
+    return f"about {duration(estimated.seconds)}", basis(estimated)
 
 
 def basis(estimated: EstimatedTimeInfo) -> str:

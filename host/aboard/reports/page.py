@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
@@ -17,6 +17,7 @@ from aboard.compiler.fitting import Scheduled
 from aboard.compiler.pipeline import Module
 from aboard.outputs import SEAL
 from aboard.reports import (
+    cards,
     explained,
     flash_svg,
     layers,
@@ -25,6 +26,7 @@ from aboard.reports import (
     prediction,
     profile_svg,
     stripes_svg,
+    summary,
     variants,
 )
 from aboard.reports.anchors import Comparison
@@ -33,6 +35,7 @@ from aboard.reports.flash_svg import Part
 from aboard.reports.layers import LayerSummary
 from aboard.reports.memory_svg import Arena
 from aboard.reports.profile_svg import Bar
+from aboard.reports.summary import BoardVerdict, Measured
 from aboard.reports.svg import Picture
 from aboard.schedule.trade import Trade
 
@@ -40,25 +43,6 @@ _TEMPLATES = Path(__file__).with_name("templates")
 
 #: Each picture is drawn twice, for wide and narrow screens; the page shows one of the two.
 _WIDTHS = (("wide", 920.0), ("narrow", 350.0))
-
-
-@dataclass(frozen=True)
-class Measured:
-    """The counts that a device measured.
-
-    Attributes:
-        unit: Unit of the counts: `instructions`, `cycles` or `ticks`.
-        counts: Count of each layer.
-        total: Count of a run without profiling.
-        stack: High-water mark of the stack in bytes; None if unknown.
-        where: Names of the board and the runner.
-    """
-
-    unit: Literal["instructions", "cycles", "ticks"]
-    counts: tuple[int, ...]
-    total: int
-    stack: int | None
-    where: str
 
 
 @dataclass(frozen=True)
@@ -73,7 +57,7 @@ class Report:
         flash: The flash by use; None without an image.
         tools: Names and versions of the tools.
         command: The command that makes the page again.
-        board_facts: Lines of the board in the summary: name, value, and a remark.
+        verdict: Verdict on the board; None if the target names no board.
     """
 
     module: Module
@@ -83,12 +67,12 @@ class Report:
     flash: FlashBreakdown | None
     tools: Sequence[tuple[str, str]]
     command: str
-    board_facts: Sequence[tuple[str, str, str]] = ()
+    verdict: BoardVerdict | None = None
 
 
 def html(report: Report) -> str:
     """Returns the page, without the hash that seals it (`aboard.outputs`)."""
-    return environment().get_template("report.html.j2").render(_context(report), seal=SEAL)
+    return cards.labelled(environment().get_template("report.html.j2").render(_context(report), seal=SEAL))
 
 
 def environment() -> jinja2.Environment:
@@ -113,20 +97,22 @@ def style() -> Markup:
 def _context(report: Report) -> dict[str, Any]:
     scheduled = report.module.schedule()
     known = layers.of(report.module)
+    manifest = report.module.manifest
     return {
         "name": report.module.name,
-        "manifest": report.module.manifest,
+        "manifest": manifest,
+        "head": summary.head(report.verdict, report.comparison, _ours(report, known)),
         "target": report.module.target,
         "report": report,
         "measured": report.measured,
         "flash": report.flash,
         "style": style(),
-        "facts": _facts(report, known),
+        "facts": summary.facts(manifest, known, report.flash, report.measured),
         "arenas": _arenas(scheduled, known),
         "cascades": _cascades(scheduled, known),
         "trade": report.trade,
         "layers": _layers(report, known),
-        "notes": _notes(known, report.module.manifest.prediction),
+        "notes": _notes(known, manifest.prediction),
         "variants": variants.of(report.module),
         "variants_rule": variants.rule(report.module.target),
         "bounded": any(layer.bound for layer in known),
@@ -149,45 +135,6 @@ def _unit(report: Report) -> str:
     if report.measured is not None:
         return report.measured.unit
     return f"instructions, {prediction.caption(report.module.manifest.prediction)}"
-
-
-def _instructions(report: Report, known: Sequence[LayerSummary]) -> int | None:
-    """Returns the instructions of a run: measured, else predicted; None if a device counts cycles."""
-    if report.measured is None:
-        return sum(layer.instructions or 0 for layer in known)
-    return report.measured.total if report.measured.unit == "instructions" else None
-
-
-def _facts(report: Report, known: Sequence[LayerSummary]) -> list[tuple[str, str, str]]:
-    """Returns the lines of the summary: name, value, and a remark."""
-    manifest, flash, measured = report.module.manifest, report.flash, report.measured
-    gap = manifest.ram_bytes - manifest.ram_lower_bound_bytes
-    bound = "which is the proven bound" if gap == 0 else f"proven bound {manifest.ram_lower_bound_bytes:,}"
-    elsewhere = sum(layer.predicted is None for layer in known)
-    without = f", without {elsewhere} layers on devices" if elsewhere else ""
-    if measured is None:
-        about = (
-            f"{prediction.caption(manifest.prediction)}, not measured{without}; {prediction.error(manifest.prediction)}"
-        )
-        ran = ("Instructions", f"{_instructions(report, known):,}", about)
-    else:
-        ran = (measured.unit.capitalize(), f"{measured.total:,}", f"measured on {measured.where}")
-    built = ("Flash of the model", "not built", "--build or --profile weighs it")
-    if flash is not None:
-        image = f"{flash.sizes.image_flash_bytes:,} with the rest of the image"
-        built = ("Flash of the model", f"{flash.sizes.model_flash_bytes:,} bytes", image)
-    stack = ("Stack", "not measured", "--profile measures it")
-    if measured is not None:
-        stack = ("Stack", "not known" if measured.stack is None else f"{measured.stack:,} bytes", "at most, in a run")
-    return [
-        ("RAM", f"{manifest.ram_bytes:,} bytes", f"tensors, scratch, inputs and outputs; {bound}"),
-        ran,
-        *report.board_facts,
-        built,
-        stack,
-        ("Constants", f"{manifest.weights_bytes:,} bytes", manifest.weights_region or "in the region of the code"),
-        ("MACs", f"{manifest.macs_run:,}", f"as compiled, {manifest.macs:,} in the model"),
-    ]
 
 
 def _arenas(scheduled: Scheduled, known: Sequence[LayerSummary]) -> list[dict[str, Any]]:
@@ -316,15 +263,19 @@ def _image_parts(flash: FlashBreakdown) -> list[Part]:
 def _comparison(report: Report) -> dict[str, Any] | None:
     if report.comparison is None:
         return None
-    known = layers.of(report.module)
-    ours = {
-        "instructions": _instructions(report, known),
-        "ram": report.module.manifest.ram_bytes,
-        "flash": None if report.flash is None else report.flash.sizes.image_flash_bytes,
-        "stack": None if report.measured is None else report.measured.stack,
-    }
+    ours = _ours(report, layers.of(report.module))
     rows = []
     for system in report.comparison.systems:
         cells = {key: (getattr(system, key), layers.ratio(mine, getattr(system, key))) for key, mine in ours.items()}
         rows.append({"name": system.name, "cells": cells})
     return {"about": report.comparison, "ours": ours, "rows": rows}
+
+
+def _ours(report: Report, known: Sequence[LayerSummary]) -> dict[str, int | None]:
+    """Returns the figures of this page by the names of those of other systems."""
+    return {
+        "instructions": summary.instructions(known, report.measured),
+        "ram": report.module.manifest.ram_bytes,
+        "flash": None if report.flash is None else report.flash.sizes.image_flash_bytes,
+        "stack": None if report.measured is None else report.measured.stack,
+    }

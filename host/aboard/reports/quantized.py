@@ -11,7 +11,7 @@ from aboard.base.table import amount
 from aboard.base.version import VERSION
 from aboard.outputs import SEAL
 from aboard.quantization import Quantized
-from aboard.reports import noise_svg
+from aboard.reports import cards, noise_svg
 from aboard.reports.page import drawn, environment, style
 from aboard.reports.prediction import core_name
 
@@ -36,7 +36,7 @@ def html(found: Quantized, model: str) -> str:
     }
     made = environment()
     made.filters["decibels"] = _decibels
-    return made.get_template("quantized.html.j2").render(context)
+    return cards.labelled(made.get_template("quantized.html.j2").render(context))
 
 
 def _picture(found: Quantized) -> Markup:

@@ -17,7 +17,8 @@ from aboard.project.elf import ImageSizes, Section
 from aboard.reports import layers, page, partition_svg, variants
 from aboard.reports.anchors import Comparison, System
 from aboard.reports.flash import FlashBreakdown, FunctionSize
-from aboard.reports.page import Measured, Report
+from aboard.reports.page import Report
+from aboard.reports.summary import BoardVerdict, Measured
 from support import fake_device, html_tables
 from support.foreign import model_with
 from support.html_tables import table
@@ -86,6 +87,58 @@ def test_a_prediction_says_that_it_is_one() -> None:
     assert "Nothing was measured: instructions are predicted" in text
     assert "Beside other systems" not in text
     assert "No image was built: only the constants are known" in text
+
+
+VERDICT = BoardVerdict(
+    "st/some",
+    True,
+    (),
+    [("Time", "about 5 ms", "estimated"), ("RAM", "1 of 2 bytes", "planned"), ("Flash", "3 of 4 bytes", "predicted")],
+)
+
+
+def head(text: str) -> tuple[str, list[str]]:
+    """Returns the verdict, and the lines below it."""
+    first = text.partition('<section aria-labelledby="summary">')[0]
+    found = re.search(r'<h2 id="verdict" class="([^"]*)">([^<]*)</h2>\n<p>([^<]*)</p>', first)
+    assert found is not None
+    return ": ".join(found.groups()), re.findall(r'<dt>([^<]*)</dt><dd class="value">([^<]*)<', first)
+
+
+def test_the_page_begins_with_the_verdict() -> None:
+    told, lines = head(page.html(report(verdict=VERDICT, measured=MEASURED, comparison=OTHERS, flash=FLASH)))
+    assert told == "verdict fits: Fits st/some: With the board&#39;s default project."
+    assert [name for name, _ in lines] == ["Time", "RAM", "Flash", "Beside TFLM"]
+    assert [value for _, value in lines] == ["about 5 ms", "1 of 2 bytes", "3 of 4 bytes", "50 % of its instructions"]
+    lacking = dataclasses.replace(VERDICT, fits=False, problems=("RAM: 9 bytes are missing", "flash: 8"))
+    told, lines = head(page.html(report(verdict=lacking)))
+    assert told == "verdict lacks: Does not fit st/some: RAM: 9 bytes are missing; flash: 8"
+    assert lines[-1] == ("Beside TFLM", "not known")
+    told, lines = head(page.html(report()))
+    assert told.startswith("verdict open: No board to fit: The target names no board.")
+    assert lines == [("Beside TFLM", "not known")]
+
+
+def test_cycles_are_not_compared_with_instructions() -> None:
+    measured = dataclasses.replace(MEASURED, unit="cycles", stack=None)
+    _, lines = head(page.html(report(verdict=VERDICT, measured=measured, comparison=OTHERS)))
+    assert lines[-1][1].endswith("% of its RAM of tensors")
+    nothing = dataclasses.replace(OTHERS, systems=(System("TFLM", None, None, None, None),))
+    assert head(page.html(report(comparison=nothing)))[1] == [("Beside TFLM", "not comparable")]
+
+
+def test_every_cell_of_a_wide_table_has_the_head_of_its_column() -> None:
+    text = page.html(report(measured=MEASURED, comparison=OTHERS, flash=FLASH))
+    cards = re.findall(r'<table class="cards (\w+)">(.*?)</table>', text, re.DOTALL)
+    assert {kind for kind, _ in cards} == {"small", "middle", "wide"}
+    for _, inner in cards:
+        names = re.findall(r"<th\b[^>]*>(.*?)</th>", inner.partition("</thead>")[0])
+        cells = re.findall(r'<t[dh]\b[^>]* data-label="([^"]*)"|<t[dh]\b[^>]*>', inner.partition("<tbody>")[2])
+        assert cells == names * (len(cells) // len(names))
+    assert all(
+        len(rows[0]) <= 3
+        for rows in html_tables.tables(re.sub(r'<table class="cards.*?</table>', "", text, flags=re.DOTALL))
+    )
 
 
 def test_layers_as_predicted() -> None:
