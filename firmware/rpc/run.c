@@ -20,18 +20,37 @@ typedef struct {
 } series_t;
 #define REPLIED_BYTES offsetof(series_t, runs)
 
-static aboard_status_t yield_node(void *user, uint16_t node) {
+#ifndef ABOARD_MARKS
+#define ABOARD_MARKS 0
+#endif
+
+/* Calls the mark of the configuration, if it is for this part of a run; no code without ABOARD_MARKS. */
+static void mark(const aboard_server_config_t *config, bool of_node, bool begins) {
+    if (ABOARD_MARKS && config->mark != NULL && config->marks_nodes == of_node) {
+        config->mark(begins);
+    }
+}
+
+static aboard_status_t enter_node(void *user, uint16_t node) {
     const aboard_server_t *server = user;
     (void)node;
     if (server->config->yield != NULL) {
         server->config->yield();
     }
+    mark(server->config, true, true);
+    return ABOARD_OK;
+}
+
+static aboard_status_t leave_node(void *user, uint16_t node) {
+    const aboard_server_t *server = user;
+    (void)node;
+    mark(server->config, true, false);
     return ABOARD_OK;
 }
 
 static aboard_status_t begin_node(void *user, uint16_t node) {
     aboard_server_t *server = user;
-    (void)yield_node(user, node);
+    (void)enter_node(user, node);
     server->node_start = aboard_port_ticks();
     return ABOARD_OK;
 }
@@ -42,7 +61,7 @@ static aboard_status_t end_node(void *user, uint16_t node) {
     if (node < server->config->node_ticks_count) {
         server->config->node_ticks[node] += now - server->node_start;
     }
-    return ABOARD_OK;
+    return leave_node(user, node);
 }
 
 /* Copies `count` bytes of a row from byte `offset` on, both counted without the gaps between pixels. */
@@ -114,10 +133,14 @@ ABOARD_NOINLINE aboard_status_t aboard_run_once(const aboard_server_t *server, c
     if (stack != NULL) {
         aboard_port_stack_mark();
     }
+    /* A single node has no hooks, so that its run is the step. */
+    const bool is_step = job->one_node && server->config->marks_nodes;
+    mark(server->config, is_step, true);
     aboard_port_ticks_align();
     const uint64_t start = aboard_port_ticks();
     const aboard_status_t status = run_job(server->config, job, memory);
     *ticks = aboard_port_ticks() - start;
+    mark(server->config, is_step, false);
     if (stack != NULL) {
         *stack = aboard_port_stack_used();
     }
@@ -190,13 +213,14 @@ void aboard_clear_profile(const aboard_server_t *server) {
 }
 
 const aboard_hooks_t *aboard_fill_hooks(aboard_server_t *server, uint8_t flags, aboard_hooks_t *hooks) {
-    const bool yields = server->config->yield != NULL;
+    const bool marks = ABOARD_MARKS && server->config->mark != NULL && server->config->marks_nodes;
+    const bool enters = marks || server->config->yield != NULL;
     const bool profiles = (flags & ABOARD_RPC_RUN_PROFILE) != 0;
     hooks->user = server;
-    hooks->begin = profiles ? begin_node : yields ? yield_node : NULL;
-    hooks->end = profiles ? end_node : NULL;
+    hooks->begin = profiles ? begin_node : enters ? enter_node : NULL;
+    hooks->end = profiles ? end_node : marks ? leave_node : NULL;
     hooks->trace = (flags & ABOARD_RPC_RUN_TRACE) != 0 ? trace_rows : NULL;
-    return flags != 0 || yields ? hooks : NULL;
+    return flags != 0 || enters ? hooks : NULL;
 }
 
 static bool inputs_written(const aboard_server_t *server, const aboard_model_t *model, uint8_t number) {

@@ -70,6 +70,10 @@ typedef struct {
     uint16_t burst;                   /**< Bytes that the receiver of the port can hold, 16 or more. The host keeps
                                            no more in flight. 0: the line has flow control of its own. */
     void (*yield)(void);              /**< Called before each step of a model with hooks; NULL: no call. */
+    void (*mark)(bool begins);        /**< Called right before and right after each run, outside of the time that is
+                                           measured: a pin for a power analyser. NULL: no call. The server has the
+                                           calls if it is compiled with ABOARD_MARKS=1. */
+    bool marks_nodes;                 /**< `mark` is called around each step of a model with hooks instead. */
     uint32_t features;                /**< ABOARD_FEATURE_PROFILE and ABOARD_FEATURE_TRACE, if the models were
                                            compiled with these hooks. */
     const char *board;                /**< Id of the board, such as "arm/mps2_an386"; at most 40 characters. */

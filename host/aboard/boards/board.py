@@ -30,6 +30,7 @@ from aboard.boards.records import (
     Gpu,
     Identifier,
     Memory,
+    PowerPin,
     Qemu,
     Renode,
     Rpc,
@@ -60,6 +61,7 @@ __all__ = [
     "Gpu",
     "Identifier",
     "Memory",
+    "PowerPin",
     "Qemu",
     "Renode",
     "Rpc",
@@ -104,6 +106,7 @@ class Board(BoardRecord):
         setup: The first steps of the image, in order: clocks and memories of the SoC, the serial port, its pins.
         status: Status bits that emulators must model for these steps.
         boot: The block that the SoC's boot ROM loads; None if the boot ROM needs no block.
+        power_pin: The pin that an image can drive while a model runs; None if the board file names none.
         emulator: The emulators that support the board.
         arduino: What Arduino calls the board; None if no Arduino core is known that has the board and the core.
         flash: How to flash the board with an image for the core; None if the board file does not describe it.
@@ -129,6 +132,7 @@ class Board(BoardRecord):
     setup: tuple[SetupStep, ...] = ()
     status: tuple[BoardStatus, ...] = ()
     boot: Boot | None = None
+    power_pin: PowerPin | None = None
     emulator: Emulators = Emulators()
     arduino: Arduino | None = None
     flash: Flash | None = None

@@ -25,6 +25,7 @@ from aboard.boards.board import (
     Gpu,
     Identifier,
     Memory,
+    PowerPin,
     Qemu,
     Renode,
     Rpc,
@@ -63,6 +64,9 @@ _RECORDS: Mapping[str, type[BaseModel]] = {
     "uart": Uart,
     "counter": Counter,
     "rpc": Rpc,
+    "power_pin": PowerPin,
+    "high": StartStep,
+    "low": StartStep,
     "emulator": Emulators,
     "qemu": Qemu,
     "unicorn": Unicorn,
@@ -113,6 +117,7 @@ class BoardFile(BoardRecord):
     runtime: Literal["standalone", "host"] = "standalone"
     memory: tuple[Memory, ...] = ()
     rpc: Rpc | None = None
+    power_pin: PowerPin | None = None
     arduino: Arduino | None = None
     emulator: Emulators = Emulators()
     flash: Flash | None = None

@@ -264,6 +264,28 @@ class Rpc(BoardRecord):
     setup: tuple[SetupStep, ...] = ()
 
 
+class PowerPin(BoardRecord):
+    """A free pin of the board that an image can drive while a model runs, for a power analyser.
+
+    Attributes:
+        what: Name of the pin on the chip and on the board.
+        high: The access that drives the pin high: one of `write`, `set` and `clear`.
+        low: The access that drives the pin low.
+        setup: Steps that make the pin an output, which is low.
+    """
+
+    what: Text
+    high: StartStep
+    low: StartStep
+    setup: tuple[SetupStep, ...] = ()
+
+    @model_validator(mode="after")
+    def _numbers(self) -> Self:
+        if "vectors" in (self.high.write, self.low.write):
+            raise ValueError("writes no number, got vectors, expected a value")
+        return self
+
+
 class Qemu(BoardRecord):
     """Settings for the emulation of the board by QEMU.
 

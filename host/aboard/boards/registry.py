@@ -358,6 +358,7 @@ def _view(board_id: str, file: BoardFile, soc: Soc, core: Core) -> Board:
         setup=_setup(file.rpc, soc) if file.rpc and (file.rpc.core or first) == core.name else (),
         status=soc.status,
         boot=soc.boot,
+        power_pin=file.power_pin if core.name == first else None,
         emulator=file.emulator,
         arduino=file.arduino if core.name == first else None,
         flash=file.flash if core.name == first else None,

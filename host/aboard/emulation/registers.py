@@ -63,13 +63,14 @@ def _bits(mask: int) -> list[int]:
 
 
 def pages(board: Board, values: dict[int, int]) -> list[Registers]:
-    """Returns the register pages that a board's boot block and set-up use and that have no other model.
+    """Returns the register pages that a board's boot block, set-up and power pin use and that have no other model.
 
     Args:
         board: The board.
         values: Storage of the register values by address; empty after a reset.
     """
     touched = {step.address for step in board.setup} | {rule.address for rule in board.status}
+    touched |= {board.power_pin.high.address, board.power_pin.low.address} if board.power_pin else set()
     touched |= {board.boot.address} if board.boot and board.boot.address is not None else set()
     bases = {address & -_PAGE for address in touched} - {_SYSTEM}
     return [Registers(base, values, board.status) for base in sorted(bases)]

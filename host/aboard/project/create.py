@@ -14,7 +14,7 @@ from aboard.base.version import VERSION
 from aboard.boards.board import Board
 from aboard.boards.zephyr import releases
 from aboard.errors import ProjectError
-from aboard.project import capacity, hooks, mlperf, render, suitability, templates
+from aboard.project import capacity, hooks, mlperf, power_pin, render, suitability, templates
 from aboard.project.placement import Placement
 from aboard.project.project import BUILD_FOLDER, FILE_NAME, Project, ProjectInfo, is_build_folder
 from aboard.project.templates import Option, OptionValue, Template
@@ -71,6 +71,7 @@ def create(
     values = mlperf.adjust(options or {}, plan.parse_options(options or {}))
     values = hooks.adjust(options or {}, values, [_manifest(bundle) for bundle in several])
     suitability.check(plan, chosen)
+    chosen = power_pin.prepare(chosen, values)
     if plan.build == "zephyr" and "zephyr" in plan.options:
         values["zephyr"] = _release(plan.options["zephyr"], chosen, (options or {}).get("zephyr"))
     folder = outputs.write_folder(

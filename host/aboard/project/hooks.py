@@ -9,7 +9,7 @@ from aboard.errors import ProjectError
 from aboard.project.templates import OptionValue
 
 #: Options of templates that do nothing without hooks.
-HOOK_OPTIONS = ("profile", "trace", "run_op")
+HOOK_OPTIONS = ("profile", "trace", "run_op", "power_pin_layers")
 
 
 def adjust(

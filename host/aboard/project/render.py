@@ -12,7 +12,7 @@ from aboard.boards import cpu as cpus
 from aboard.boards.board import Board
 from aboard.boards.zephyr import modules
 from aboard.errors import ProjectError
-from aboard.project import mlperf, renode_platform
+from aboard.project import mlperf, power_pin, renode_platform
 from aboard.project.capacity import MemoryUse
 from aboard.project.templates import OptionValue, Template
 from aboard.rpc import framing
@@ -66,7 +66,7 @@ def generate(
         "sources": [
             "src/main.c",
             *(path for path in firmware if path.endswith(".c")),
-            *_board_sources(template, board),
+            *_board_sources(template, board, options),
         ],
         "renode_platform": renode_platform.describe(board, own_drivers=template.drivers == "board"),
         "ready_frame": framing.encode(Header(Type.READY, 0, 0, 0).pack() + bytes((MAJOR, MINOR))).hex(" "),
@@ -164,15 +164,17 @@ def _include_folders(firmware: Mapping[str, str]) -> list[str]:
     return sorted(folder for folder in ports if not folder.endswith("/include"))
 
 
-def _board_sources(template: Template, board: Board) -> list[str]:
-    """Returns the board sources that the template generates from the board's setup steps."""
-    return ["board/setup.c"] if board.setup and template.drivers == "board" else []
+def _board_sources(template: Template, board: Board, options: Mapping[str, OptionValue]) -> list[str]:
+    """Returns the board sources that the template generates from the board's setup steps and its power pin."""
+    found = ["board/setup.c"] if board.setup and template.drivers == "board" else []
+    return found + (["board/power_pin.c"] if power_pin.asked_for(options) else [])
 
 
 def _definitions(options: Mapping[str, OptionValue]) -> list[str]:
-    hooks = options.get("profile") or options.get("trace")
+    hooks = options.get("profile") or options.get("trace") or options.get("power_pin_layers")
     switches = {"ABOARD_HOOKS": hooks, "ABOARD_TRACE": options.get("trace"), "ABOARD_RUN_OP": options.get("run_op")}
-    return [f"{name}={int(bool(value))}" for name, value in switches.items()]
+    marks = ["ABOARD_MARKS=1"] if power_pin.asked_for(options) else []
+    return [*(f"{name}={int(bool(value))}" for name, value in switches.items()), *marks]
 
 
 def _board_macros(

@@ -35,11 +35,13 @@ def test_options_have_the_defaults_that_the_manual_states():
         "frame_bytes": 512,
         "receive_bytes": 1024,
         "baud": 0,
+        "power_pin": False,
+        "power_pin_layers": False,
         "protocol": "rpc",
         "mlperf_model": "auto",
     }
     kinds = [type(value) for value in values.values()]
-    assert [kinds.count(kind) for kind in (bool, int, str)] == [4, 4, 2]
+    assert [kinds.count(kind) for kind in (bool, int, str)] == [6, 4, 2]
 
 
 @pytest.mark.parametrize(
