@@ -53,7 +53,19 @@ def test_the_python_example(tmp_path: Path) -> None:
 def test_the_command_line_tour(tmp_path: Path) -> None:
     tour = [line for line in shell(README, "aboard ") if "digits_c" not in line]
     printed = {line.split()[1]: markdown.run(line, tmp_path) for line in tour}
-    assert set(printed) == {"boards", "compile", "create", "build", "run", "deploy", "verify", "report", "ci", "doctor"}
+    assert set(printed) == {
+        "boards",
+        "new",
+        "compile",
+        "create",
+        "build",
+        "run",
+        "deploy",
+        "verify",
+        "report",
+        "ci",
+        "doctor",
+    }
     assert "arm/mps2_an386" in printed["boards"]
     assert "0 differing bytes" in printed["verify"]
     with np.load(tmp_path / "y.npz") as outputs:

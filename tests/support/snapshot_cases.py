@@ -269,6 +269,7 @@ SESSIONS = (
             "debug nowhere",
         ),
     ),
+    Session("new", ("new --help", f"new demo {BOARD}", f"new demo {BOARD}", f"new other {BOARD} --model none.tflite")),
     Session("devices", ("devices --help", "devices", "devices --json")),
     Session(
         "boards",

@@ -15,6 +15,7 @@ from aboard.errors import ToolError, did_you_mean
 
 #: Commands in the order of `aboard --help`: name, module and short help.
 COMMANDS: Mapping[str, tuple[str, str]] = {
+    "new": ("aboard.cli.new", "Write a folder with a working application: board, model, sensor, decisions."),
     "compile": ("aboard.cli.compile", "Compile a model to a bundle of standalone C."),
     "create": ("aboard.cli.create", "Create a project that runs models on a board."),
     "build": ("aboard.cli.build", "Build a project's image."),

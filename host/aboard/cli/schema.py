@@ -25,7 +25,7 @@ from aboard.cli.schema_doctor import DoctorResult
 from aboard.cli.schema_flash import DebugResult, DevicesResult, FlashResult
 from aboard.cli.schema_ops import OpsResult
 from aboard.cli.schema_passes import PassesResult
-from aboard.cli.schema_project import BuildReport, CreateResult, DeployResult, RunResult
+from aboard.cli.schema_project import BuildReport, CreateResult, DeployResult, NewResult, RunResult
 from aboard.cli.schema_quantize import QuantizeResult
 from aboard.cli.schema_report import ReportResult
 from aboard.cli.schema_targets import NewTargetResult, PartitionResult, TargetResult, TargetsResult, WhyResult
@@ -33,6 +33,7 @@ from aboard.cli.schema_tune import TuneResult
 
 #: What `COMMAND --json` prints.
 RESULTS: Mapping[str, type[BaseModel]] = {
+    "new": NewResult,
     "compile": CompileResult,
     "create": CreateResult,
     "build": BuildReport,

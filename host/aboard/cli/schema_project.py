@@ -31,6 +31,16 @@ class CreateResult(Result):
     build_id: str = Field(description="Build id that the image reports over RPC.")
 
 
+class NewResult(Result):
+    """`aboard new`."""
+
+    path: str = Field(description="Folder of the application.")
+    board: str
+    model: str = Field(description="Name of the model file in the folder.")
+    front_end: str | None = Field(description="Parameters of the front end in words; null without one.")
+    files: list[str] = Field(description="The user's files, relative to the folder; `firmware` is not listed.")
+
+
 class ToolchainInfo(Result):
     """A C toolchain."""
 

@@ -17,7 +17,7 @@ from aboard.project.templates import OptionValue
 #: Value of the option `protocol`, and name of the server's folder in `firmware/`.
 PROTOCOL = "mlperf"
 #: Options of the RPC server. Images with this protocol do not have them.
-RPC_OPTIONS = ("profile", "trace", "run_op", "input_copy", "power_pin", "power_pin_layers")
+RPC_OPTIONS = ("profile", "trace", "run_op", "input_copy", "power_pin", "power_pin_layers", "application")
 _FLOAT_BYTES = 4
 _TYPES = ("int8", "uint8", "float32")
 

@@ -31,6 +31,7 @@ def test_options_have_the_defaults_that_the_manual_states():
         "trace": False,
         "run_op": False,
         "input_copy": True,
+        "application": False,
         "stack_bytes": 4096,
         "frame_bytes": 512,
         "receive_bytes": 1024,
@@ -41,7 +42,7 @@ def test_options_have_the_defaults_that_the_manual_states():
         "mlperf_model": "auto",
     }
     kinds = [type(value) for value in values.values()]
-    assert [kinds.count(kind) for kind in (bool, int, str)] == [6, 4, 2]
+    assert [kinds.count(kind) for kind in (bool, int, str)] == [7, 4, 2]
 
 
 @pytest.mark.parametrize(
