@@ -123,3 +123,12 @@ def test_an_old_python_is_refused_by_name(machine: Path, tmp_path: Path) -> None
     assert done.returncode != 0
     assert "aboard needs Python 3.10 or newer, got Python 3.8.10. Say make PYTHON=python3.x" in done.stderr
     assert not (tmp_path / ".venv").exists()
+
+
+def test_ci_takes_the_way_of_a_newcomer() -> None:
+    script = (markdown.CHECKOUT / ".ci" / "run").read_text(encoding="utf-8")
+    way = ["make -s demo", "bash tests/newcomer.sh", "make -s setup-dev", "make -s test"]
+    assert [line for line in script.splitlines() if line in way] == way
+    newcomer = (markdown.CHECKOUT / "tests" / "newcomer.sh").read_text(encoding="utf-8")
+    commands = newcomer.partition('here"\n')[2].partition("\n'")[0].splitlines()
+    assert len(commands) <= 5
