@@ -26,10 +26,15 @@ RECORDS = "records_m4_cycles_per_mac"
 #: What `aboard compile` may take.
 _COMPILE_SECONDS = 10
 
-_INTRODUCTION = """# Benchmarks
+_TITLE = """# Benchmarks
 
-Exact instructions of one inference, and what the model takes in flash and RAM, beside what other systems need for the
-same models. This page and `benchmarks.json` are written by one command, never by hand:
+One inference on a Cortex-M4, and what it needs, beside TensorFlow Lite Micro with CMSIS-NN; in parentheses aboard's
+share of theirs. [Other cores](#instructions) and [other systems](#ram) follow, and [how it is
+measured](#how-it-is-measured).
+
+"""
+
+_INTRODUCTION = """This page and `benchmarks.json` are written by one command, never by hand:
 
 ```sh
 make bench
@@ -79,6 +84,7 @@ def render(recorded: Record) -> str:
     """
     results, anchors, boards = recorded["results"], recorded["anchors"], recorded["boards"]
     parts = [
+        _TITLE + _summary(results, anchors),
         _INTRODUCTION,
         _tools(recorded),
         "## Instructions\n\n" + _instructions(results, boards),
@@ -97,6 +103,20 @@ def render(recorded: Record) -> str:
         _prototypes(recorded.get("prototypes", ())),
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _summary(results: Record, anchors: Record) -> str:
+    """Returns the figures on m4 of every model, with the shares of those of TFLM."""
+    figures = (("instructions", "insns"), ("ram_bytes", "arena_used"), ("image_flash_bytes", "flash_total"))
+    rows = []
+    for model in results:
+        cells = []
+        for key, theirs in figures:
+            ours, other = _figure(results, model, "m4", key), _anchor(anchors, _TFLM, model, "m4", theirs)
+            cells += [number(ours), f"{number(other)} ({ratio(ours, other)})" if other else "-"]
+        rows.append([model, *cells])
+    head = ["model", "instructions", "TFLM", "RAM, bytes", "TFLM", "flash of the image, bytes", "TFLM"]
+    return table(head, rows)
 
 
 def _figure(results: Record, model: str, core: str, key: str) -> int | None:

@@ -180,3 +180,11 @@ def test_boards_are_named_by_core_or_name(capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit):
         run.main(["--check", "--boards", "m9"])
     assert "got m9, expected one of m0, m3" in capsys.readouterr().err
+
+
+def test_the_page_begins_with_the_table() -> None:
+    head, _, rest = page.render(RECORDED).partition("| model |")
+    assert head.count("\n\n") == 2
+    assert "How it is measured" not in head
+    row = rest.splitlines()[2]
+    assert row == "| kws | 1,500 | 3,000 (0.50) | 400 | 800 (0.50) | 9,000 | 20,000 (0.45) |"

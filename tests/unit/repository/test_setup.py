@@ -130,5 +130,6 @@ def test_ci_takes_the_way_of_a_newcomer() -> None:
     way = ["make -s demo", "bash tests/newcomer.sh", "make -s setup-dev", "make -s test"]
     assert [line for line in script.splitlines() if line in way] == way
     newcomer = (markdown.CHECKOUT / "tests" / "newcomer.sh").read_text(encoding="utf-8")
-    commands = newcomer.partition('here"\n')[2].partition("\n'")[0].splitlines()
-    assert len(commands) <= 5
+    commands = newcomer.partition("bash -euo pipefail -x -c '\n")[2].partition("\n' ||")[0].splitlines()[1:]
+    assert 0 < len(commands) <= 5
+    assert all(line.startswith(("aboard ", "cd ")) for line in commands)
