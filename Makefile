@@ -11,8 +11,9 @@ JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 # saves some gigabytes.
 FRAMEWORKS = tensorflow==2.21.0 keras==3.15.1 torch==2.13.0 scikit-learn==1.9.1 skl2onnx==1.20.0
 
-.PHONY: help setup setup-dev demo test test-full test-frameworks lint format docs docs-json docs-ops bench bench-costs \
-  bench-line bench-planner bench-partition bench-check fuzz fuzz-long fuzz-page boards-check published published-page quantised compare-faults snapshots wheel clean
+.PHONY: help setup setup-dev demo test test-full test-frameworks lint format docs docs-json docs-ops docs-picture bench \
+  bench-costs bench-line bench-planner bench-partition bench-check fuzz fuzz-long fuzz-page boards-check published \
+  published-page quantised compare-faults snapshots wheel clean
 
 help:
 	@echo "make demo    set up, then take the shipped model aboard an emulated board"
@@ -97,6 +98,12 @@ docs-json: setup
 docs-ops: setup
 	@$(BIN)/python -m aboard.cli.ops_page > $(VENV)/operators.md
 	@cmp -s $(VENV)/operators.md docs/reference/operators.md || cp $(VENV)/operators.md docs/reference/operators.md
+
+# The picture of the front page: the head of a report.
+docs-picture: setup-dev
+	@$(BIN)/aboard report digits --board arm/mps2_an386 --profile --force --quiet -o $(VENV)/report.html > $(VENV)/report.txt
+	@chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1216,1150 \
+	  --screenshot=docs/images/report.png file://$(CURDIR)/$(VENV)/report.html 2> $(VENV)/chromium.txt
 
 bench: setup-dev
 	@$(BIN)/python tests/bench/run.py $(if $(BOARDS),--boards $(BOARDS)) $(if $(MODELS),--models $(MODELS))

@@ -99,6 +99,14 @@ def test_relative_links_lead_somewhere(page: str) -> None:
     assert [link for link in links if not (markdown.CHECKOUT / link).exists()] == []
 
 
+def test_the_front_page_shows_what_its_last_command_prints(tmp_path: Path) -> None:
+    (_, script), (_, shown) = markdown.blocks("docs/index.md")
+    *before, last = markdown.commands(script)
+    printed = [markdown.run(f"{line} 2>&1", tmp_path) for line in before]
+    assert "aboard: digits: class 8\n" in printed[-1]
+    assert markdown.run(f"{last} 2>/dev/null", tmp_path) == shown
+
+
 def test_the_quickstart(tmp_path: Path) -> None:
     lines = [line for language, text in QUICKSTART if language == "sh" for line in markdown.commands(text)]
     assert lines[0] == ". .venv/bin/activate"
