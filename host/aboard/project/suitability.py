@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 from aboard.base import resources
@@ -57,8 +58,14 @@ def check(template: Template, board: Board) -> None:
         raise problem
 
 
-def _every() -> list[Template]:
-    return [templates.load(name) for name in templates.names()]
+def _every() -> tuple[Template, ...]:
+    return _loaded(tuple((name, templates.modified_ns(name)) for name in templates.names()))
+
+
+# The modification times are part of the cache key, so that a changed file is read again.
+@functools.lru_cache(maxsize=4)
+def _loaded(named: tuple[tuple[str, int], ...]) -> tuple[Template, ...]:
+    return tuple(templates.load(name) for name, _ in named)
 
 
 def _kind(board: Board) -> str:

@@ -259,6 +259,14 @@ def _folder(name: str) -> Path:
     return own[0] if own else runtimes.templates()[name]
 
 
+def modified_ns(name: str) -> int:
+    """Returns the modification time of the file of a template; 0 if it cannot be read."""
+    try:
+        return (_folder(name) / FILE_NAME).stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
 def default(board_id: str, *, is_host: bool) -> str:
     """Returns the name of the default template for a board.
 
