@@ -82,6 +82,14 @@ def test_a_folder_of_the_user_is_left_alone(tmp_path: Path, capsys: pytest.Captu
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
+def test_a_folder_of_a_framework_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved" / "saved_model.pb").write_bytes(b"")
+    words = ["new", str(tmp_path / "mine"), "--board", "arm/mps2_an386", "--model", str(tmp_path / "saved")]
+    assert cli.invoke(words) == 1
+    assert "saved: is a folder, expected a model file. Save the model as a file" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

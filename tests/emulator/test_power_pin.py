@@ -12,6 +12,7 @@ import pytest
 from aboard import boards
 from aboard.api import Project, Session, create
 from aboard.base import resources
+from aboard.boards.records import PowerPin
 from aboard.compiler.pipeline import compile_model
 from aboard.emulation.registers import Registers
 from aboard.errors import ProjectError
@@ -107,6 +108,12 @@ def test_a_board_without_a_pin_is_refused(tmp_path: Path) -> None:
     bundle = tiny_bundle(tmp_path / "bundle", "cortex-m4")
     with pytest.raises(ProjectError, match=expected):
         create(bundle, "arm/mps2_an386", path=tmp_path / "project", options={"power_pin": True})
+
+
+def test_the_address_of_the_vectors_drives_no_pin() -> None:
+    step = {"address": 0x4002_0018, "write": "vectors"}
+    with pytest.raises(ValueError, match="writes no number, got vectors, expected a value"):
+        PowerPin.model_validate({"what": "PA8", "high": step, "low": {"address": 0x4002_0018, "write": 1}})
 
 
 def test_the_page_has_every_pin_and_its_commands_run(tmp_path: Path) -> None:
