@@ -114,7 +114,7 @@ def test_sizes(text: str, count: int, capsys: pytest.CaptureFixture[str]) -> Non
     ("words", "code", "text"),
     [
         (["--min-ram", "lots"], 2, "got 'lots', expected a number of bytes, as in 65536, 64K or 1M"),
-        (["--core", "cortex-m44"], 1, "core cortex-m44: unknown. Did you mean cortex-m4"),
+        (["--core", "cortex-m44"], 1, "Did you mean cortex-m4, cortex-m7"),
         (
             ["--vendor", "nordik"],
             1,
