@@ -25,6 +25,7 @@ ALLOWED = {
     "cli/boards_add.py": "folders only; their files go through `outputs`",
     "cli/deploy.py": "removes the project that it has just made where the image does not fit",
     "cli/model.py": "copies a bundle into the new folder of a project",
+    "cli/new.py": "the new folder that `outputs` gives",
     "device/flash.py": "a log in a project's build folder",
     "emit/amalgamation.py": "the new folder that `outputs` gives",
     "emit/bundle.py": "the new folder that `outputs` gives",
