@@ -266,7 +266,7 @@ def test_a_line_is_used_to_most_of_its_rate(projects: dict[str, Project], tmp_pa
         cable.unplug()
         line.close()
     assert rates[0].line_bytes_per_second == 5760
-    # A write has 64 bytes of data and 38 of protocol on the line, both ways together; a read has 42. A busy machine delays
-    # some calls; if the line waited for each byte, all would be below a tenth.
+    # A write has 64 bytes of data and 38 of protocol on the line, both ways together; a read has 42. A busy machine
+    # delays some calls; if the line waited for each byte, all would be below a tenth.
     assert 0.1 < max(rate.write_share for rate in rates) <= 64 / 102
     assert 0.1 < max(rate.read_share for rate in rates) <= 64 / 106
