@@ -134,7 +134,7 @@ def test_registers_hold_what_is_written_and_status_bits_follow():
 
 def test_the_pages_of_a_board_are_those_that_its_setup_touches():
     pico = [page.base for page in registers.pages(boards.load("raspberrypi/rpi_pico"), {})]
-    assert pico == [0x1800_0000, 0x4000_8000, 0x4000_C000, 0x4001_4000, 0x4002_4000, 0x4002_8000]
+    assert pico == [0x1800_0000, 0x4000_8000, 0x4000_C000, 0x4001_4000, 0x4002_4000, 0x4002_8000, 0xD000_0000]
     assert registers.pages(M4, {}) == []
 
 
