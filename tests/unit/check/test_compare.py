@@ -200,3 +200,18 @@ def test_an_interpreter_of_another_format() -> None:
 def test_faults_of_int8_models_are_found_beside_the_float_ones() -> None:
     missed = judge.missed_beside_float(0, 12)
     assert len(missed) <= 1, "\n".join(missed)
+
+
+@pytest.mark.parametrize(
+    ("limits", "results", "fits"),
+    [
+        ((-1.0, 1.5), (-2.0, 3.0), True),  # Half of the true scale: both sides are cut alike.
+        ((0.0, 1.0), (0.0, 2.5), True),
+        ((-1.0, 0.99), (0.0, 2.0), True),  # Symmetric integers behind a RELU: the negative side says nothing.
+        ((-0.73, 1.6), (-1.44, 1.39), False),  # Samples that the limits do not come from: one side has room.
+    ],
+)
+def test_a_scale_is_to_blame_only_where_another_one_would_fit(
+    limits: tuple[float, float], results: tuple[float, float], fits: bool
+) -> None:
+    assert comparer._would_fit(limits, results) is fits

@@ -34,6 +34,10 @@ from aboard.ops import registry
 #: in any other layer to be a defect, and the share in an input behind which it is none: the samples are unlike those
 #: that the ranges come from.
 _CUT, _MORE_CUT, _INPUT_CUT = 0.03, 9.0, 0.001
+#: Largest difference of the two limits of symmetric integers, as a share of both.
+_SYMMETRIC = 0.02
+#: Least share of the limits of integers that results take when a quantiser chose the limits for them.
+_LEAST_USE = 0.7
 
 #: Ops that can hide that their operand is wrong.
 _HIDING = ("softmax", "logistic", "log_softmax", "tanh", "arg_max", "arg_min", "hard_swish")
@@ -195,6 +199,8 @@ class _Comparer:
         low, high = each.limits
         least, most = float(each.expected.min()), float(each.expected.max())
         cause = Cause.ZERO_POINT if most - least <= 1.05 * (high - low) else Cause.SCALE
+        if cause is Cause.SCALE and not _would_fit((low, high), (least, most)):
+            return None
         text = f"B's integers hold numbers from {low:.4g} to {high:.4g}, the results are {least:.4g} to {most:.4g}"
         return self._defect(each, Explanation(cause, text))
 
@@ -248,6 +254,18 @@ class _Comparer:
                 )
             )
         return found
+
+
+def _would_fit(limits: tuple[float, float], results: tuple[float, float]) -> bool:
+    """True if another scale makes the limits of integers those of the results, as a quantiser would have chosen them.
+
+    Otherwise the samples go beyond those that the limits came from, on one side only. Limits of equal size on both
+    sides say nothing about the smaller side of the results.
+    """
+    (low, high), (least, most) = limits, results
+    factor = max(least / low if low < 0 else 0.0, most / high if high > 0 else 0.0)
+    is_symmetric = abs(low + high) <= _SYMMETRIC * (high - low)
+    return is_symmetric or most - least >= _LEAST_USE * factor * (high - low)
 
 
 def _main(nodes: Sequence[RealNode]) -> RealNode:
