@@ -11,7 +11,7 @@ and give the same bits on every core.
 | `scale` | brings integers to the quantisation of a model's input |
 | `picture` | crops and resizes pictures |
 | `decisions` | moving average of scores, debounced decisions |
-| `sources` | writes the C of a front end for sound |
+| `sources` | writes the C of a front end, and the headers alone |
 """
 
 from aboard.frontend.audio import AudioFrontEnd, GainControl, NoiseReduction
@@ -19,7 +19,7 @@ from aboard.frontend.decisions import Decider, averages
 from aboard.frontend.frames import frames
 from aboard.frontend.picture import PictureFit
 from aboard.frontend.scale import IntegerScale
-from aboard.frontend.sources import write
+from aboard.frontend.sources import write, write_headers
 
 __all__ = [
     "AudioFrontEnd",
@@ -31,4 +31,5 @@ __all__ = [
     "averages",
     "frames",
     "write",
+    "write_headers",
 ]

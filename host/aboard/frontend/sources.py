@@ -1,4 +1,4 @@
-"""Writes the C of a front end for sound: tables and calls of `firmware/frontend`, with every parameter a literal.
+"""Writes the C of a front end: the headers of `firmware/frontend`, and for sound tables and calls with literals.
 
 include/<name>.h             the functions, and the bytes that they need
 src/<name>.c                 tables, parameters, calls
@@ -51,29 +51,50 @@ def write(front_end: AudioFrontEnd, folder: str | Path, name: str = "frontend", 
     """
     if not _NAME.fullmatch(name):
         raise InputError(f"front end: name, got {name!r}, expected lower-case letters, digits and _. Change it")
-    files = sources(front_end, name)
+    return _write(sources(front_end, name), folder, f"the front end {name}", force=force)
 
+
+def write_headers(folder: str | Path, *, force: bool = False) -> Path:
+    """Writes the headers of `firmware/frontend` alone, for an application without a front end for sound.
+
+    Args:
+        folder: A new folder, or one that this function wrote.
+        force: True to overwrite files of others that are in the way.
+
+    Returns:
+        The folder, absolute; `include` and `src` in it are folders for headers.
+
+    Raises:
+        ProjectError: The folder holds other files.
+    """
+    return _write(headers(), folder, "the headers of the front end", force=force)
+
+
+def _write(files: Mapping[str, str], folder: str | Path, what: str, *, force: bool) -> Path:
     def fill(fresh: Path) -> None:
         for path, text in files.items():
             place = fresh / path
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text, encoding="utf-8")
 
-    return outputs.write_folder(Path(folder), "front end", f"the front end {name}", fill, force=force)
+    return outputs.write_folder(Path(folder), "front end", what, fill, force=force)
 
 
-def sources(front_end: AudioFrontEnd, name: str) -> dict[str, str]:
-    """Returns the files by path."""
+def headers() -> dict[str, str]:
+    """Returns the headers of the front end, and those that they include, by path."""
     firmware = resources.firmware()
     own = {f"src/frontend/{file}": (firmware / "frontend" / file).read_text(encoding="utf-8") for file in _HEADERS}
     kernels = kernel_headers(path for text in own.values() for path in _KERNEL.findall(text))
     config = (firmware / "include" / "aboard" / "config.h").read_text(encoding="utf-8")
+    return {"include/aboard/config.h": config, **own, **kernels}
+
+
+def sources(front_end: AudioFrontEnd, name: str) -> dict[str, str]:
+    """Returns the files by path."""
     return {
         f"include/{name}.h": c_text.fitted(_header(front_end, name)),
-        "include/aboard/config.h": config,
         f"src/{name}.c": c_text.fitted(_source(front_end, name)),
-        **own,
-        **kernels,
+        **headers(),
     }
 
 
