@@ -11,8 +11,8 @@ JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 # saves some gigabytes.
 FRAMEWORKS = tensorflow==2.21.0 keras==3.15.1 torch==2.13.0 scikit-learn==1.9.1 skl2onnx==1.20.0
 
-.PHONY: help setup setup-dev demo test test-full test-frameworks lint format docs docs-json docs-ops docs-picture bench \
-  bench-costs bench-line bench-planner bench-partition bench-check fuzz fuzz-long fuzz-page boards-check published \
+.PHONY: help setup setup-dev demo test test-full test-frameworks lint format docs docs-json docs-ops docs-picture \
+  examples-pages bench bench-costs bench-line bench-planner bench-partition bench-check fuzz fuzz-long fuzz-page boards-check published \
   published-page quantised compare-faults snapshots wheel clean
 
 help:
@@ -80,13 +80,17 @@ lint: setup-dev
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@for file in docs/examples/*/pyproject.toml; do folder=$$(dirname $$file); MYPYPATH=host:$$folder $(BIN)/mypy -p $$(basename $$folder) || exit 1; done
-	@for file in docs/examples/*/train.py; do folder=$$(dirname $$file); MYPYPATH=host:$$folder $(BIN)/mypy $$folder/*.py || exit 1; done
+	@for file in docs/examples/*/train.py; do folder=$$(dirname $$file); MYPYPATH=host:docs/examples/common:$$folder $(BIN)/mypy $$folder/*.py || exit 1; done
 	@$(BIN)/clang-format --dry-run --Werror $(C_SOURCES)
 
 format: setup-dev
 	@$(BIN)/ruff check -q --fix .
 	@$(BIN)/ruff format .
 	@$(BIN)/clang-format -i $(C_SOURCES)
+
+# Runs the applications of docs/examples, and writes their figures into their pages.
+examples-pages: setup-dev
+	@$(BIN)/python scripts/examples_pages.py
 
 docs: setup-dev docs-json docs-ops
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

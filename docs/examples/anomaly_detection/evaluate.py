@@ -1,6 +1,7 @@
 """Plays labelled recordings to an application, and to the same in numpy, and compares.
 
-    python evaluate.py build/app.elf
+    PYTHONPATH=../common python evaluate.py build/app.elf
+    PYTHONPATH=../common python evaluate.py build/zephyr/zephyr/zephyr.elf mps2-an385
 
 Each recording is 1.6 s of the machine, with a defect or without, and 1.6 s without. A recording with a defect is
 recognised if there is one decision in it at least; one without, if there is none.
@@ -8,16 +9,14 @@ recognised if there is one decision in it at least; one without, if there is non
 
 from __future__ import annotations
 
-import re
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 import aboard
+import emulator
 import front_end
 import machine
 from aboard.frontend import averages
@@ -37,8 +36,8 @@ def stream() -> tuple[npt.NDArray[np.int16], npt.NDArray[np.int8]]:
     return np.concatenate(parts), labels
 
 
-def in_numpy(samples: npt.NDArray[np.int16]) -> list[int]:
-    """Returns the sample of each decision, as numpy computes the front end and the decisions."""
+def in_numpy(samples: npt.NDArray[np.int16]) -> emulator.Decisions:
+    """Returns class (0) and sample of each decision, as numpy computes the front end and the decisions."""
     model = str(HERE / "autoencoder.tflite")
     features = front_end.for_model(model)(samples)
     runs = len(features) // front_end.FRAMES
@@ -49,37 +48,21 @@ def in_numpy(samples: npt.NDArray[np.int16]) -> list[int]:
     scores = (np.minimum(errors, 255) - 128).astype(np.int8)[:, None]
     settings = front_end.FRONT_END
     ends = (np.arange(runs) * front_end.FRAMES + front_end.FRAMES - 1) * settings.hop + settings.window
-    return [int(ends[run]) for run, _ in front_end.DECIDER(averages(scores, front_end.AVERAGED))]
+    return [(0, int(ends[run])) for run, _ in front_end.DECIDER(averages(scores, front_end.AVERAGED))]
 
 
-def on_device(samples: npt.NDArray[np.int16], image: Path) -> tuple[list[int], dict[str, int]]:
-    """Returns the sample of each decision, and what the application has measured, in QEMU."""
-    with tempfile.TemporaryDirectory() as folder:
-        samples.astype("<i2").tofile(Path(folder) / "samples.raw")
-        command = ["qemu-system-arm", "-machine", "mps2-an386", "-icount", "shift=0", "-display", "none"]
-        command += ["-semihosting-config", "enable=on,target=native", "-kernel", str(image.resolve())]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, timeout=600)
-    printed = done.stdout + done.stderr
-    decisions = [int(sample) for sample in re.findall(r"^0 (\d+)$", printed, re.MULTILINE)]
-    return decisions, {name: int(value) for name, value in re.findall(r"^([a-z ]+): (\d+)$", printed, re.MULTILINE)}
-
-
-def recognised(decisions: list[int], labels: npt.NDArray[np.int8]) -> int:
-    """Returns the number of recordings that are recognised."""
-    found = np.zeros(len(labels), np.int8)
-    found[[min((sample - 1) // (2 * HALF), len(labels) - 1) for sample in decisions]] = 1
-    return int((found == labels).sum())
+def recognised(decisions: emulator.Decisions, labels: npt.NDArray[np.int8]) -> list[bool]:
+    """Returns for each recording whether it is recognised."""
+    heard = emulator.decided_in_slots(decisions, len(labels), 2 * HALF)
+    return [bool(found) == bool(label) for found, label in zip(heard, labels, strict=True)]
 
 
 def main() -> None:
     """Prints accuracy and what was measured."""
     samples, labels = stream()
-    decisions, measured = on_device(samples, Path(sys.argv[1]))
+    decisions, measured = emulator.on_device(samples, *sys.argv[1:])
     right = recognised(decisions, labels)
-    print(f"{right} of {len(labels)} recordings recognised ({100 * right / len(labels):.1f} %)")
-    print("decisions equal those of numpy" if decisions == in_numpy(samples) else "decisions differ from numpy")
-    for name, value in measured.items():
-        print(f"{name}: {value:,}")
+    emulator.report(right, "recordings", equal=decisions == in_numpy(samples), measured=measured)
 
 
 if __name__ == "__main__":

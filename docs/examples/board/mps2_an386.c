@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The board of the emulated machine mps2-an386: the microphone is the file samples.raw, decisions are printed. */
+/* The board of the emulated machine mps2-an386: the sensor is the file samples.raw, decisions are
+ * printed. */
 #include <stddef.h>
 
 #include "board.h"
@@ -47,16 +48,29 @@ static void print_number(uint64_t value) {
     print(digit);
 }
 
-int32_t board_microphone(int16_t *samples, int32_t count) {
+/* Reads bytes of the recording, in whole elements; returns the number of elements. */
+static int32_t sense(void *values, int32_t count, uint32_t element) {
     static int32_t file;
     if (file == 0) {
         static const char name[] = "samples.raw";
         const uint32_t open[3] = {(uint32_t)name, 1 /* rb */, sizeof name - 1};
         file = ask(SYS_OPEN, open);
     }
-    const uint32_t read[3] = {(uint32_t)file, (uint32_t)samples, (uint32_t)count * sizeof *samples};
+    const uint32_t read[3] = {(uint32_t)file, (uint32_t)values, (uint32_t)count * element};
     /* The answer is the number of bytes that were not read. */
-    return file <= 0 ? 0 : count - ask(SYS_READ, read) / (int32_t)sizeof *samples;
+    return file <= 0 ? 0 : (int32_t)((read[2] - (uint32_t)ask(SYS_READ, read)) / element);
+}
+
+int32_t board_microphone(int16_t *samples, int32_t count) {
+    return sense(samples, count, sizeof *samples);
+}
+
+int32_t board_accelerometer(int16_t *samples, int32_t count) {
+    return sense(samples, count, 3 * sizeof *samples);
+}
+
+bool board_camera_line(uint8_t *pixels) {
+    return sense(pixels, 1, BOARD_CAMERA_WIDTH) > 0;
 }
 
 void board_decided(int32_t decided, uint32_t sample) {

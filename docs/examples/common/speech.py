@@ -16,11 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 RATE = 8000
-KEYWORDS = ("left", "right", "stop", "go")
-OTHERS = (
-    "yes", "no", "up", "down", "house", "seven", "bird", "happy", "water", "computer", "music", "tree", "light",
-    "low", "shop", "laughed", "road", "hello", "window", "eleven",
-)  # fmt: skip
 ACCENTS = ("en-us", "en-gb", "en-gb-x-rp", "en-gb-scotland")
 TRAIN_VARIANTS = (
     "m1", "m2", "m3", "m4", "m5", "m6", "f1", "f2", "f3", "Alex", "Andy", "Annie", "Gene", "Gene2", "Lee", "Linda",
@@ -58,18 +53,17 @@ def resampled(x: Floats, count: int) -> Floats:
     return found
 
 
-def words(variants: tuple[str, ...], every: int) -> Iterator[tuple[int, Floats]]:
-    """Yields label (0 for other words, 1 for the first keyword) and word for a part of all combinations of voices.
+def voices(text: str, variants: tuple[str, ...], every: int) -> Iterator[Floats]:
+    """Yields a text as a part of all combinations of voices, speeds and pitches speak it.
 
     Args:
+        text: Words.
         variants: Voices.
-        every: One in as many combinations is spoken for keywords, and a quarter of that for each other word.
+        every: One in as many combinations is spoken.
     """
-    for word in (*KEYWORDS, *OTHERS):
-        label = KEYWORDS.index(word) + 1 if word in KEYWORDS else 0
-        for accent, variant, speed, pitch in itertools.product(ACCENTS, variants, SPEEDS, PITCHES):
-            if hash_of(word, accent, variant, speed, pitch) % (every if label else 4 * every) == 0:
-                yield label, spoken(word, f"{accent}+{variant}", speed, pitch)
+    for accent, variant, speed, pitch in itertools.product(ACCENTS, variants, SPEEDS, PITCHES):
+        if hash_of(text, accent, variant, speed, pitch) % every == 0:
+            yield spoken(text, f"{accent}+{variant}", speed, pitch)
 
 
 def hash_of(*parts: object) -> int:
