@@ -12,8 +12,8 @@ JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 FRAMEWORKS = tensorflow==2.21.0 keras==3.15.1 torch==2.13.0 scikit-learn==1.9.1 skl2onnx==1.20.0
 
 .PHONY: help setup setup-dev demo test test-full test-frameworks lint format docs docs-json docs-ops docs-picture \
-  examples-pages bench bench-costs bench-line bench-planner bench-partition bench-check fuzz fuzz-long fuzz-page boards-check published \
-  published-page quantised compare-faults snapshots wheel clean
+  examples-pages bench bench-costs bench-line bench-planner bench-partition bench-check fuzz fuzz-long fuzz-page \
+  boards-check published published-page quantised compare-faults snapshots wheel clean
 
 help:
 	@echo "make demo    set up, then take the shipped model aboard an emulated board"
