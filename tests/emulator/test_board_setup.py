@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -122,6 +123,43 @@ def rp2350(values: Values) -> tuple[int, int]:
     return rp2040(values, 0x4001_0000, 0x4005_0000)
 
 
+def imxrt1060(values: Values) -> tuple[int, int]:
+    """i.MX RT1060 Reference Manual, chapter CCM: the core from PLL1, and LPUART1 from the crystal."""
+    ccm, pll = 0x400F_C000, values[0x400D_8000]
+    assert (pll >> 13 & 1, pll >> 16 & 1, pll >> 12 & 1) == (1, 0, 0)  # on, not bypassed, powered
+    vco = 24 * M * (pll & 127) // 2
+    assert 648 * M <= vco <= 1300 * M
+    assert values[ccm + 0x14] >> 25 & 1 == 0
+    assert values[ccm + 0x18] >> 18 & 3 == 3
+    core = vco // ((values[ccm + 0x10] & 7) + 1) // ((values[ccm + 0x14] >> 10 & 7) + 1)
+    assert core // ((values[ccm + 0x14] >> 8 & 3) + 1) <= 150 * M
+    assert values[0x4008_000C] & 31 == 0x13  # 1.275 V
+    assert values[ccm + 0x24] & 0x7F == 0x40
+    assert values[ccm + 0x7C] >> 24 & 3 == 3
+    assert values[0x400B_C000] & 0xA0 == 0x20  # the watchdog is off
+    return core, 24 * M
+
+
+def esp32c3(values: Values) -> tuple[int, int]:
+    """ESP32-C3 Technical Reference Manual, chapters Reset and Clock, Watchdog Timers."""
+    assert values[0x600C_0058] == 0
+    assert values[0x600C_0010] & 0x2100_0004 == 0x2100_0004
+    assert values[0x600C_0018] & 0x2100_0004 == 0
+    assert values[0x6000_8090] >> 31 == values[0x6001_F048] >> 31 == 0
+    assert values[0x6000_80AC] >> 31 == 1
+    return 40 * M, 40 * M
+
+
+def esp32c6(values: Values) -> tuple[int, int]:
+    """ESP32-C6 Technical Reference Manual, chapters Reset and Clock, Watchdog Timers."""
+    assert values[0x6009_6110] >> 16 & 3 == 0
+    assert values[0x6009_6000] & 3 == values[0x6009_6054] & 3 == 1
+    assert values[0x6009_6004] == 0x0070_0000
+    assert values[0x600B_1C00] >> 31 == values[0x6000_8048] >> 31 == 0
+    assert values[0x600B_1C1C] >> 18 & 1 == 1
+    return 40 * M, 40 * M
+
+
 def prescaler(field: int, bits: int) -> int:
     """Divisor of a prescaler's field: 1 while its highest bit is clear, then powers of two (4 bits leave out 32)."""
     if not field >> bits - 1:
@@ -143,10 +181,18 @@ CLOCKS: list[tuple[str, Callable[[Values], tuple[int, int]]]] = [
     ("st/nucleo_u575zi_q", stm32u5),
     ("st/nucleo_wb55rg", stm32wb),
     ("weact/blackpill_f411ce", stm32f4_apb2),
+    ("raspberrypi/rpi_pico2:hazard3", rp2350),
+    ("nxp/mimxrt1060_evk", imxrt1060),
+    ("espressif/esp32c3_devkitm", esp32c3),
+    ("espressif/esp32c6_devkitc", esp32c6),
 ]
+#: Steps of the baud rate divisor in a clock of the serial port.
+DIVISOR_STEPS = {"esp": 16, "lpuart": 1, "pl011": 4}
 
 
 def built(folder: Path, board: str, toolchain: str = "arm-none-eabi-gcc") -> Project:
+    if toolchain == "gnu":
+        toolchain = "riscv64-unknown-elf-gcc" if boards.load(board).interrupts else "arm-none-eabi-gcc"
     project = create(tiny_bundle(folder / "bundle", boards.load(board).core().mcpu), board, path=folder / "project")
     project.build(toolchain)
     return project
@@ -166,18 +212,18 @@ def booted(project: Project) -> Machine:
 @pytest.mark.parametrize(("name", "tree"), CLOCKS)
 def test_the_clocks_are_those_that_the_files_say(tmp_path, name, tree):
     board = boards.load(name)
-    machine = booted(built(tmp_path, name))
+    machine = booted(built(tmp_path, name, "gnu"))
     core, port = tree(machine.registers)
     assert (core, port) == (board.core().clock_hz, board.uart.clock_hz)
-    assert board.counter.hz == core
+    assert board.counter.hz == (16 * M if board.counter.driver == "esp_systimer" else core)
     caches = board.core().caches
     assert caches == (board.core().mcpu.startswith("cortex-m7"))
-    assert int.from_bytes(machine.uc.mem_read(0xE000_ED14, 4), "little") == (0x30000 if caches else 0)
+    if board.interrupts is None:
+        assert int.from_bytes(machine.uc.mem_read(0xE000_ED14, 4), "little") == (0x30000 if caches else 0)
     # Each wait ended by its bits: 100,000 reads and more are given up.
     assert machine.count < 50_000
-    ticks_in_a_bit = machine.uart.divisor / (
-        board.uart.params.get("divisor_scale", 1) if board.soc.startswith("st/") else 4
-    )
+    steps = DIVISOR_STEPS.get(board.uart.driver, board.uart.params.get("divisor_scale", 1))
+    ticks_in_a_bit = machine.uart.divisor / steps
     assert abs(board.uart.clock_hz / ticks_in_a_bit / board.rpc.baud - 1) < 0.005
 
 
@@ -207,6 +253,28 @@ def test_the_boot_block_has_the_right_checksum(tmp_path, toolchain):
     assert machine.registers[0x1800_0008] == 1
 
 
+def test_constants_of_an_esp32c3_are_read_on_the_data_bus(tmp_path):
+    project = built(tmp_path, "espressif/esp32c3_devkitm", "gnu")
+    with project.image.open("rb") as stream:
+        elf = ELFFile(stream)
+        vectors = elf.get_section_by_name(".vectors")
+        constants = elf.get_section_by_name(".rodata")
+        stored = [part for part in elf.iter_segments("PT_LOAD") if part["p_filesz"]]
+        symbols = {one.name: one["st_value"] for one in elf.get_section_by_name(".symtab").iter_symbols()}
+    assert vectors["sh_addr"] == 0x4200_0008  # where direct boot enters
+    assert constants["sh_addr"] >> 24 == 0x3C
+    offsets = {(part["p_paddr"] - 0x4200_0000, part["p_vaddr"] - 0x3C00_0000) for part in stored if part["p_vaddr"] >> 24 == 0x3C}
+    assert offsets
+    assert all(in_flash == on_the_bus for in_flash, on_the_bus in offsets)
+    assert symbols["aboard_trap_table"] % 256 == 0
+    # The core has no mie, an access to which would be a fault.
+    listing = subprocess.run(
+        ["riscv64-unknown-elf-objdump", "-d", str(project.image)], capture_output=True, text=True, check=True
+    ).stdout
+    assert "csr" in listing
+    assert not re.search(r"\bmie\b", listing)
+
+
 def test_an_image_with_a_wrong_boot_block_does_not_start(tmp_path):
     project = built(tmp_path, "raspberrypi/rpi_pico")
     image = bytearray(project.image.read_bytes())
@@ -226,6 +294,8 @@ def test_an_image_with_a_wrong_boot_block_does_not_start(tmp_path):
         ("raspberrypi/rpi_pico", "unicorn"),
         ("st/nucleo_f746zg -arena=dtcm", "unicorn"),
         ("st/nucleo_h743zi -arena=dtcm,sram123 -weights=itcm", "unicorn"),
+        ("espressif/esp32c3_devkitm -weights=sram1", "unicorn"),
+        ("nxp/mimxrt1060_evk", "unicorn"),
     ],
 )
 def test_digits_is_exact(board, runner, capsys):

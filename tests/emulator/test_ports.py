@@ -34,6 +34,7 @@ EMULATED = [
     "ti/lm3s6965evb",
 ]
 REAL = ["nordic/nrf52840dk", "nordic/nrf5340dk", "raspberrypi/rpi_pico"]
+REAL += ["espressif/esp32c3_devkitm", "nxp/mimxrt1060_evk", "raspberrypi/rpi_pico2:hazard3"]
 REAL += ["st/nucleo_f746zg", "st/nucleo_h743zi", "st/nucleo_l4r5zi", "st/stm32f4_disco"]
 BOTH = ("qemu", "unicorn")
 PLACES = [(board, runner) for board in EMULATED for runner in BOTH]
@@ -43,6 +44,7 @@ PLACES += [(board, "unicorn") for board in REAL]
 # unit/boards/test_pins.py the pins. Everything else here runs with ABOARD_FULL.
 KIN = ["arduino/nano_33_ble", "bbc/microbit_v2", "nordic/nrf52833dk", "nordic/nrf52dk", "st/nucleo_f411re"]
 KIN += [
+    "espressif/esp32c6_devkitc",
     "raspberrypi/rpi_pico2",
     "st/nucleo_f446re",
     "st/nucleo_g431kb",
@@ -51,7 +53,7 @@ KIN += [
     "weact/blackpill_f411ce",
 ]
 KIN_PLACES = [(board, "unicorn") for board in KIN]
-FIRST_OF_KIN = [("bbc/microbit_v2", "unicorn"), ("st/nucleo_u575zi_q", "unicorn")]
+FIRST_OF_KIN = [(name, "unicorn") for name in ("bbc/microbit_v2", "espressif/esp32c6_devkitc", "st/nucleo_u575zi_q")]
 PLACES += [("sifive/hifive1", "qemu"), ("host/native", "native")]
 PLACES += KIN_PLACES if os.environ.get("ABOARD_FULL") else []
 
@@ -89,7 +91,7 @@ def ends(pid: int) -> bool:
 def test_a_port_boots_and_runs(project_of, board, runner):
     project = project_of(board)
     with project.session(runner) as device:
-        assert device.hello.board == board
+        assert device.hello.board == boards.load(board).id
         assert device.hello.build == project.build_id
         assert device.hello.tick_hz == project.board.counter.hz
         for first in (0, -1, 99):
@@ -105,6 +107,7 @@ def test_a_port_boots_and_runs(project_of, board, runner):
         ("raspberrypi/rpi_pico", "unicorn"),
         ("sifive/hifive1", "qemu"),
         ("st/nucleo_f746zg", "unicorn"),
+        ("espressif/esp32c3_devkitm", "unicorn"),
     ],
 )
 def test_the_same_with_zig(project_of, board, runner):
@@ -132,7 +135,8 @@ def test_a_fault_is_recorded_and_the_device_restarts(project_of, board, runner):
             device.run(sample(CRASH))
         record = device.fault(clear=True)
         assert record is not None
-        assert record.kind == (4 if board in ("host/native", "riscv/qemu_virt32", "sifive/hifive1") else 3)
+        breakpoint_ends = board == "host/native" or boards.load(board).core().mcpu.startswith("rv")
+        assert record.kind == (4 if breakpoint_ends else 3)
         assert device.fault() is None
         np.testing.assert_array_equal(device.run(sample()), ~sample())
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file arch.h
- * Interrupts of the core, for RISC-V in machine mode with a PLIC for external interrupts (RISC-V Platform-Level
- * Interrupt Controller Specification; context 0). Every bare-metal port has these functions.
+ * Interrupts of the core, for RISC-V in machine mode. Every bare-metal port has these functions. interrupts.h has those of
+ * the interrupt controller.
  */
 #ifndef ABOARD_ARCH_H
 #define ABOARD_ARCH_H
@@ -12,15 +12,10 @@
 
 #include "aboard_board.h"
 #include "image.h"
-#include "registers.h"
 
 #define ABOARD_GUARD_BYTES 1024u
 #define ABOARD_PMP_LOCKED_TOR 0x88u /* no access between the previous address and this one, even in machine mode */
 #define ABOARD_MSTATUS_MIE (1u << 3)
-#define ABOARD_PLIC_PRIORITY(number) ABOARD_REG32(ABOARD_UART_PLIC + 4u * (number))
-#define ABOARD_PLIC_ENABLE(number) ABOARD_REG32(ABOARD_UART_PLIC + 0x2000u + (number) / 32 * 4)
-#define ABOARD_PLIC_THRESHOLD ABOARD_REG32(ABOARD_UART_PLIC + 0x200000u)
-#define ABOARD_PLIC_CLAIM ABOARD_REG32(ABOARD_UART_PLIC + 0x200004u)
 
 /** Disables interrupts; returns the argument for aboard_irq_restore. */
 static inline uint32_t aboard_irq_save(void) {
@@ -34,11 +29,8 @@ static inline void aboard_irq_restore(uint32_t status) {
     __asm volatile("csrs mstatus, %0" ::"r"(status & ABOARD_MSTATUS_MIE) : "memory");
 }
 
-/** Enables an external interrupt. */
-static inline void aboard_irq_enable(uint32_t number) {
-    ABOARD_PLIC_PRIORITY(number) = 1;
-    ABOARD_PLIC_ENABLE(number) |= 1u << number % 32;
-}
+/** Enables an external interrupt. The driver of the interrupt controller defines it. */
+void aboard_irq_enable(uint32_t number);
 
 /** Turns a stack overflow into a fault on cores with physical memory protection: its first two entries protect the
  * memory below the stack until a reset of the chip. */
@@ -57,14 +49,19 @@ static inline void aboard_stack_guard(void) {
                    : "t0", "memory");
 }
 
+/** Returns a halfword of the code. Some instruction buses read aligned words only. */
+static inline uint32_t aboard_code_at(uint32_t address) {
+    const uint32_t word = *(const volatile uint32_t *)(uintptr_t)(address & ~3u);
+    return (address & 2u) != 0 ? word >> 16 : word & 0xFFFFu;
+}
+
 /** True if a word of the stack may be a return address: an address in the code, after JAL or JALR with ra. */
 static inline bool aboard_is_return(uint32_t word) {
     if ((word & 1u) != 0 || word < (uintptr_t)__code_start + 4u || word >= (uintptr_t)__code_end) {
         return false;
     }
-    const uint16_t *const code = (const uint16_t *)(uintptr_t)word;
-    const uint32_t wide = code[-2] & 0xFFFu;
-    const uint32_t narrow = code[-1];
+    const uint32_t wide = aboard_code_at(word - 4u) & 0xFFFu;
+    const uint32_t narrow = aboard_code_at(word - 2u);
     return wide == 0xEFu || wide == 0xE7u || (narrow & 0xE003u) == 0x2001u ||
            ((narrow & 0xF07Fu) == 0x9002u && (narrow & 0xF80u) != 0);
 }

@@ -5,18 +5,16 @@
 #include "arch.h"
 #include "counter.h"
 #include "fault.h"
+#include "interrupts.h"
 #include "uart.h"
-
-#define MIE_EXTERNAL (1u << 11)
 
 void aboard_reset(void);
 
 void aboard_port_init(void) {
     aboard_fault_init();
     aboard_counter_init();
-    ABOARD_PLIC_THRESHOLD = 0;
+    aboard_interrupts_init();
     aboard_uart_init();
-    __asm volatile("csrw mie, %0" ::"r"(MIE_EXTERNAL));
     __asm volatile("csrs mstatus, %0" ::"r"(ABOARD_MSTATUS_MIE));
 }
 

@@ -6,14 +6,24 @@
 #include "counter.h"
 #include "fault.h"
 #include "image.h"
+#include "interrupts.h"
 #include "setup.h"
 #include "uart.h"
 
 #define TRAP_REGISTERS 9 /* ra, sp, a0-a5, pc; in the record, the callers follow */
 #define SP 1
 
+/* Some cores always add four times the number of an interrupt to the address of its handler, and ignore the lower eight
+ * bits of mtvec. There, every entry of a table leads to the one handler. */
+#ifdef ABOARD_IRQ_VECTORED
+#define TRAPS "aboard_trap_table"
+#else
+#define TRAPS "aboard_trap_entry"
+#endif
+
 void aboard_reset(void);
 void aboard_trap_entry(void);
+void aboard_trap_table(void);
 void aboard_start(void);
 void aboard_interrupt(void);
 void aboard_fault_record(void);
@@ -22,8 +32,8 @@ uint32_t aboard_trap_registers[TRAP_REGISTERS] __attribute__((section(".noinit")
 
 /* Sets the trap vector first, so that every later fault reaches the handler. */
 __attribute__((naked, section(".vectors"), used)) void aboard_reset(void) {
-    __asm volatile("csrw mie, zero\n\t"
-                   "la t0, aboard_trap_entry\n\t"
+    __asm volatile("csrci mstatus, 8\n\t"
+                   "la t0, " TRAPS "\n\t"
                    "csrw mtvec, t0\n\t"
                    "la sp, __stack_top\n\t"
                    "la t0, aboard_start\n\t"
@@ -42,6 +52,17 @@ __attribute__((used, noreturn)) void aboard_start(void) {
     for (;;) {
     }
 }
+
+#ifdef ABOARD_IRQ_VECTORED
+__attribute__((naked, aligned(256))) void aboard_trap_table(void) {
+    __asm volatile(".option push\n\t"
+                   ".option norvc\n\t"
+                   ".rept 32\n\t"
+                   "j aboard_trap_entry\n\t"
+                   ".endr\n\t"
+                   ".option pop");
+}
+#endif
 
 /* Interrupts call a C function. For a fault, the entry saves the registers without using the stack. If the stack has no
  * room for the handler, the handler uses the stack from the top again. */
@@ -74,11 +95,11 @@ __attribute__((naked, aligned(4))) void aboard_trap_entry(void) {
 }
 
 __attribute__((interrupt("machine"), used)) void aboard_interrupt(void) {
-    const uint32_t number = ABOARD_PLIC_CLAIM;
+    const uint32_t number = aboard_interrupts_claim();
     if (number == ABOARD_UART_IRQ) {
         aboard_uart_interrupt();
     }
-    ABOARD_PLIC_CLAIM = number;
+    aboard_interrupts_complete(number);
 }
 
 __attribute__((used)) void aboard_fault_record(void) {

@@ -29,6 +29,7 @@ from aboard.boards.records import (
     FlashValue,
     Gpu,
     Identifier,
+    Interrupts,
     Memory,
     PowerPin,
     Qemu,
@@ -60,6 +61,7 @@ __all__ = [
     "FlashValue",
     "Gpu",
     "Identifier",
+    "Interrupts",
     "Memory",
     "PowerPin",
     "Qemu",
@@ -216,6 +218,11 @@ class Board(BoardRecord):
             return None
         port = self.uarts[self.rpc.uart]
         return port.model_copy(update={"params": {**port.params, **self.rpc.params}})
+
+    @property
+    def interrupts(self) -> Interrupts | None:
+        """The interrupt controller of the selected core; None if the core has its own."""
+        return self.core().interrupts
 
     @property
     def emulators(self) -> dict[str, Qemu | Unicorn | Renode]:

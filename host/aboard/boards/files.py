@@ -24,6 +24,7 @@ from aboard.boards.board import (
     Flash,
     Gpu,
     Identifier,
+    Interrupts,
     Memory,
     PowerPin,
     Qemu,
@@ -63,6 +64,7 @@ _RECORDS: Mapping[str, type[BaseModel]] = {
     "memory": Memory,
     "uart": Uart,
     "counter": Counter,
+    "interrupts": Interrupts,
     "rpc": Rpc,
     "power_pin": PowerPin,
     "high": StartStep,
@@ -73,6 +75,7 @@ _RECORDS: Mapping[str, type[BaseModel]] = {
     "renode": Renode,
     "arduino": Arduino,
     "flash": Flash,
+    "core_flash": Flash,
 }
 
 
@@ -105,7 +108,12 @@ class Soc(BoardRecord):
 
 
 class BoardFile(BoardRecord):
-    """The contents of a board file; `Board` explains the keys."""
+    """The contents of a board file; `Board` explains the keys.
+
+    Attributes:
+        flash: How to flash an image for the first core.
+        core_flash: How to flash images for other cores, by the name of the core.
+    """
 
     name: Text
     soc: BoardId
@@ -121,6 +129,7 @@ class BoardFile(BoardRecord):
     arduino: Arduino | None = None
     emulator: Emulators = Emulators()
     flash: Flash | None = None
+    core_flash: dict[Identifier, Flash] = Field(default_factory=dict)
 
 
 class GpuFile(BoardRecord):

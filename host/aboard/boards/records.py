@@ -126,6 +126,39 @@ class Boot(BoardRecord):
     address: _Address | None = None
 
 
+class Counter(BoardRecord):
+    """The counter that times a run.
+
+    Attributes:
+        driver: Name of the driver in `firmware/ports/counter/`: `systick`, `nrf51_timer`, `riscv_mtime`,
+            `clock_gettime`.
+        hz: Ticks per second.
+        address: First register; None if the architecture of the core defines the address.
+        params: Further parameters of the driver by name.
+        core: Name of the core that the counter serves; None for the first core.
+    """
+
+    driver: Identifier
+    hz: _Positive
+    address: _Address | None = None
+    params: dict[Identifier, int] = {}
+    core: Identifier | None = None
+
+
+class Interrupts(BoardRecord):
+    """The interrupt controller of a core whose architecture leaves it to the SoC: RISC-V.
+
+    Attributes:
+        driver: IP block; the name of the driver in `firmware/ports/interrupts/`.
+        address: First register; None if the controller has control registers of the core only.
+        params: Further parameters of the driver by name. With `vectored = 1`, interrupts enter a table of handlers.
+    """
+
+    driver: Identifier
+    address: _Address | None = None
+    params: dict[Identifier, int] = {}
+
+
 class Core(BoardRecord):
     """A core of the SoC.
 
@@ -138,6 +171,9 @@ class Core(BoardRecord):
         start: Steps by which another core starts this core, in order; empty if the core starts by itself or the steps
             are not known.
         caches: True if the start-up code enables the instruction and data caches.
+        interrupts: The interrupt controller, for RISC-V; Cortex-M cores have their own.
+        counter: The counter of this core, instead of that of the SoC.
+        boot: The boot block of images for this core, instead of that of the SoC.
     """
 
     name: Identifier
@@ -146,6 +182,9 @@ class Core(BoardRecord):
     aliases: tuple[Identifier, ...] = ()
     start: tuple[StartStep, ...] = ()
     caches: bool = False
+    interrupts: Interrupts | None = None
+    counter: Counter | None = None
+    boot: Boot | None = None
 
 
 class Gpu(BoardRecord):
@@ -173,6 +212,8 @@ class Memory(BoardRecord):
         data: True for the region of data, bss, arena and stack; each core has exactly one. A file may list cores as for
             `load`.
         cores: Names of the cores that reach the region; empty for all cores.
+        data_address: First address of the region on the data bus, at which constants are read; None if both buses have
+            the same addresses.
     """
 
     name: Identifier
@@ -182,6 +223,7 @@ class Memory(BoardRecord):
     load: bool | tuple[Identifier, ...] = False
     data: bool | tuple[Identifier, ...] = False
     cores: tuple[Identifier, ...] = ()
+    data_address: _Address | None = None
 
     @property
     def end(self) -> int:
@@ -220,25 +262,6 @@ class Uart(BoardRecord):
     setup: tuple[SetupStep, ...] = ()
 
 
-class Counter(BoardRecord):
-    """The counter that times a run.
-
-    Attributes:
-        driver: Name of the driver in `firmware/ports/counter/`: `systick`, `nrf51_timer`, `riscv_mtime`,
-            `clock_gettime`.
-        hz: Ticks per second.
-        address: First register; None if the architecture of the core defines the address.
-        params: Further parameters of the driver by name.
-        core: Name of the core that the counter serves; None for the first core.
-    """
-
-    driver: Identifier
-    hz: _Positive
-    address: _Address | None = None
-    params: dict[Identifier, int] = {}
-    core: Identifier | None = None
-
-
 class Rpc(BoardRecord):
     """The serial line between host and board.
 
@@ -246,7 +269,7 @@ class Rpc(BoardRecord):
         uart: Name of the serial port.
         baud: Bits per second.
         params: Parameters that the board adds to the `params` of the serial port, such as the pins.
-        core: Name of the core that uses the line; None for the first core.
+        cores: Names of the cores that use the line, each in images of its own; empty for the first core.
         setup: Steps that connect the port to the board: the functions of its pins.
         rts_cts: True if RTS and CTS are wired and the firmware uses them; the host then uses them too.
         dtr: Level of DTR while the port is open. A USB port of the SoC itself sends nothing while DTR is off. On some
@@ -260,7 +283,7 @@ class Rpc(BoardRecord):
     dtr: bool = True
     rts: bool = True
     params: dict[Identifier, int] = {}
-    core: Identifier | None = None
+    cores: tuple[Identifier, ...] = ()
     setup: tuple[SetupStep, ...] = ()
 
 

@@ -324,9 +324,12 @@ def _named_cores(file: BoardFile, soc: Soc) -> Iterator[tuple[str, str]]:
         for key, role in (("cores", region.cores), ("load", region.load), ("data", region.data)):
             for core in () if isinstance(role, bool) else role:
                 yield f"memory.{region.name}.{key}", core
-    for name, record in (("rpc", file.rpc), ("counter", soc.counter)):
-        if record is not None and record.core is not None:
-            yield f"{name}.core", record.core
+    if soc.counter is not None and soc.counter.core is not None:
+        yield "counter.core", soc.counter.core
+    for core in file.rpc.cores if file.rpc is not None else ():
+        yield "rpc.cores", core
+    for core in file.core_flash:
+        yield "core_flash", core
     for key, stated in (("zephyr", file.zephyr), ("zephyr_since", file.zephyr_since)):
         for core in stated if isinstance(stated, dict) else ():
             yield key, core
@@ -336,6 +339,7 @@ def _view(board_id: str, file: BoardFile, soc: Soc, core: Core) -> Board:
     """Joins a board file and its SoC file, as one core sees them."""
     first = soc.cores[0].name
     since = file.zephyr_since
+    rpc = file.rpc if file.rpc and core.name in (file.rpc.cores or (first,)) else None
     regions = (region.seen_by(core.name) for region in (*soc.memory, *file.memory))
     return Board(
         id=board_id,
@@ -353,15 +357,15 @@ def _view(board_id: str, file: BoardFile, soc: Soc, core: Core) -> Board:
         gpus=soc.gpus,
         memory=tuple(sorted((r for r in regions if r is not None), key=lambda region: region.address)),
         uarts=soc.uart,
-        counter=soc.counter if soc.counter and (soc.counter.core or first) == core.name else None,
-        rpc=file.rpc if file.rpc and (file.rpc.core or first) == core.name else None,
-        setup=_setup(file.rpc, soc) if file.rpc and (file.rpc.core or first) == core.name else (),
+        counter=core.counter or (soc.counter if soc.counter and (soc.counter.core or first) == core.name else None),
+        rpc=rpc,
+        setup=_setup(rpc, soc) if rpc else (),
         status=soc.status,
-        boot=soc.boot,
+        boot=core.boot or soc.boot,
         power_pin=file.power_pin if core.name == first else None,
         emulator=file.emulator,
         arduino=file.arduino if core.name == first else None,
-        flash=file.flash if core.name == first else None,
+        flash=file.core_flash.get(core.name, file.flash if core.name == first else None),
     )
 
 

@@ -2,7 +2,9 @@
 
 machine.py       loads an image and runs it in a thread: memory, instruction count, the line to the host
 cortex_m.py      exceptions, SysTick, NVIC and system control of Cortex-M
-riscv.py         traps, CLINT and PLIC of RISC-V
+riscv.py         traps of RISC-V
+interrupts.py    interrupt controllers of RISC-V cores by IP block
+uart.py          the base class of serial ports
 uarts.py         serial ports by IP block
 registers.py     clocks, resets and pins: registers that hold what is written
 boot.py          boot ROMs: the steps before the image starts

@@ -17,7 +17,7 @@ from aboard.boards.board import Board, Boot, Counter
 from aboard.emulation import boot as boots
 from aboard.emulation.machine import NEVER, LockupError, Machine
 from aboard.emulation.timers import Nrf51Timer
-from aboard.emulation.uarts import Uart
+from aboard.emulation.uart import Uart
 
 #: Unicorn's models of the cores.
 MODELS = {

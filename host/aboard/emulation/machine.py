@@ -6,6 +6,7 @@ expired timer, a stop.
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
@@ -15,10 +16,10 @@ from typing import Any, ClassVar, Protocol
 import unicorn
 from elftools.elf.elffile import ELFFile
 
-from aboard.boards.board import Board
+from aboard.boards.board import Board, Memory
 from aboard.emulation import registers
 from aboard.emulation.bus import DeviceModel, MachineBus
-from aboard.emulation.uarts import Uart
+from aboard.emulation.uart import Uart
 from aboard.errors import DeviceFault, ToolError
 
 #: A deadline beyond every run: no event is due.
@@ -75,6 +76,8 @@ class Machine(ABC):
         self.failure = ""
         self.device_fault: DeviceFault | None = None
         self._devices: list[DeviceModel] = []
+        self._pages: dict[int, list[Peripheral]] = {}
+        self._shared: list[ctypes.Array[ctypes.c_char]] = []
         self.bus = MachineBus(self, NEVER)
         self._lengths: dict[int, int] = {}
         self._sent = bytearray()
@@ -83,7 +86,7 @@ class Machine(ABC):
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name=f"unicorn {board.id}", daemon=True)
         for region in board.memory:
-            uc.mem_map(region.address, -(-region.size_bytes // _PAGE) * _PAGE)
+            self._map_memory(region)
         uc.hook_add(unicorn.UC_HOOK_BLOCK, self._block)
         uart.send = self._send
         uart.changed = self.look
@@ -131,17 +134,55 @@ class Machine(ABC):
     # The interface for peripherals and runners.
 
     def add(self, peripheral: Peripheral) -> None:
-        """Maps a peripheral, which takes whole pages."""
+        """Maps a peripheral. Peripherals may share pages: the smallest that has an address gets the access."""
+        first = peripheral.base & -_PAGE
+        for page in range(first, peripheral.base + peripheral.size, _PAGE):
+            sharing = self._pages.setdefault(page, [])
+            sharing.append(peripheral)
+            sharing.sort(key=lambda part: part.size)
+        end = -(-(peripheral.base + peripheral.size) // _PAGE) * _PAGE
+        new = {page for page in range(first, end, _PAGE) if len(self._pages[page]) == 1}
+        for start in [page for page in new if page - _PAGE not in new]:
+            stop = next(page for page in range(start, end + _PAGE, _PAGE) if page not in new)
+            self._map(start, stop - start)
+
+    def _map_memory(self, region: Memory) -> None:
+        """Maps a memory, at one address or at those of both buses; its instruction bus then reads aligned words only."""
+        size = -(-region.size_bytes // _PAGE) * _PAGE
+        if region.data_address is None:
+            self.uc.mem_map(region.address, size)
+            return
+
+        def check(_uc: unicorn.Uc, _access: int, address: int, bytes_read: int, *_rest: object) -> None:
+            if bytes_read != 4 or address % 4:
+                raise DeviceFault(
+                    f"memory at {address:#010x}: the instruction bus of {region.name} cannot read {bytes_read} bytes "
+                    "there, expected an aligned word. Read constants through the data bus"
+                )
+
+        memory = (ctypes.c_char * size)()
+        self._shared.append(memory)
+        for address in (region.address, region.data_address):
+            self.uc.mem_map_ptr(address, size, unicorn.UC_PROT_ALL, ctypes.addressof(memory))
+        self.uc.hook_add(unicorn.UC_HOOK_MEM_READ, check, None, region.address, region.address + size - 1)
+
+    def _map(self, base: int, size: int) -> None:
+        """Maps pages whose accesses go to the peripherals there. An address without one reads as 0."""
+
+        def part(address: int) -> Peripheral | None:
+            sharing = self._pages[address & -_PAGE]
+            return next((one for one in sharing if one.base <= address < one.base + one.size), None)
 
         def read(_uc: unicorn.Uc, offset: int, size: int, _data: Any) -> int:
-            return peripheral.read(offset - skip, size)
+            found = part(base + offset)
+            return found.read(base + offset - found.base, size) if found else 0
 
         def write(_uc: unicorn.Uc, offset: int, size: int, value: int, _data: Any) -> None:
-            peripheral.write(offset - skip, size, value)
+            found = part(base + offset)
+            if found:
+                found.write(base + offset - found.base, size, value)
 
-        skip = peripheral.base % _PAGE
-        pages = -(-(skip + peripheral.size) // _PAGE)
-        self.uc.mmio_map(peripheral.base - skip, pages * _PAGE, read, None, write, None)
+        self.uc.mmio_map(base, size, read, None, write, None)
 
     def attach(self, model: DeviceModel) -> None:
         """Maps a device.
@@ -152,6 +193,8 @@ class Machine(ABC):
         model.attach(self.bus)
         self._devices.append(model)
         try:
+            if any(page in self._pages for page in range(model.base & -_PAGE, model.base + model.size, _PAGE)):
+                raise unicorn.UcError(unicorn.UC_ERR_MAP)
             self.add(model)
         except unicorn.UcError as error:
             raise ToolError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from aboard.emulation.machine import NEVER
@@ -135,3 +136,40 @@ class Mtime:
 
     def write(self, offset: int, size: int, value: int) -> None:
         """Ignores the value: aboard's driver does not set mtime."""
+
+
+class EspSystimer:
+    """SYSTIMER of ESP32-C3 and ESP32-C6, unit 0.
+
+    Attributes:
+        base: Address of its first register.
+        size: Bytes of its registers.
+    """
+
+    size = _PAGE
+
+    def __init__(self, base: int, hz: int, clock: Clock) -> None:
+        self.base = base
+        self._hz = hz
+        self._clock = clock
+        self._running = False
+        self._value = 0
+
+    def read(self, offset: int, size: int) -> int:
+        """Reads CONF, OP and VALUE: the value is that of the last update, which is valid at once."""
+        del size
+        running = 1 << 30 if self._running else 0
+        known = {0x00: running, 0x04: 1 << 29, 0x40: self._value >> 32 & 0xFFFFF, 0x44: self._value & 0xFFFFFFFF}
+        return known.get(offset, 0)
+
+    def write(self, offset: int, size: int, value: int) -> None:
+        """Writes CONF and OP."""
+        del size
+        if offset == 0x00:
+            self._running = bool(value >> 30 & 1 and value >> 31 & 1)
+        elif offset == 0x04 and value >> 30 & 1 and self._running:
+            self._value = self._clock.ticks(self._hz)
+
+
+#: Counters of RISC-V cores by the driver name in SoC files.
+COUNTERS: Mapping[str, type[Mtime | EspSystimer]] = {"esp_systimer": EspSystimer, "riscv_mtime": Mtime}

@@ -1,84 +1,12 @@
-"""Serial ports by IP block, as far as aboard's drivers use them. Received bytes queue without limit, as in QEMU."""
+"""Serial ports by IP block, as far as aboard's drivers use them."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from typing_extensions import override
 
-_PAGE = 0x1000
-
-
-class Uart(ABC):
-    """A serial port.
-
-    Attributes:
-        base: Address of its first register.
-        size: Bytes of its registers.
-        send: Receives the bytes that the image sends.
-        changed: Called when the interrupt request may have changed.
-        load: Reads memory, for a port with DMA: takes address and number of bytes.
-        store: Writes memory, for a port with DMA: takes address and bytes.
-    """
-
-    size = _PAGE
-
-    def __init__(self, base: int) -> None:
-        self.base = base
-        self.send: Callable[[bytes], None] = _nobody
-        self.changed: Callable[[], None] = _nothing
-        self.load: Callable[[int, int], bytes] = _zeros
-        self.store: Callable[[int, bytes], None] = _dropped
-        self.interrupts = False
-        self._waiting: deque[int] = deque()
-
-    def receive(self, data: bytes) -> None:
-        """Queues bytes from the host."""
-        self._waiting.extend(data)
-        self.changed()
-
-    def reset(self) -> None:
-        """Puts it into the state after a reset; what waits on the line stays."""
-        self.interrupts = False
-
-    @property
-    def requests(self) -> bool:
-        """True while it requests its receive interrupt."""
-        return self.interrupts and bool(self._waiting)
-
-    @abstractmethod
-    def read(self, offset: int, size: int) -> int:
-        """Returns the value of a register."""
-
-    @abstractmethod
-    def write(self, offset: int, size: int, value: int) -> None:
-        """Takes a value for a register."""
-
-    def _take(self) -> int:
-        return self._waiting.popleft() if self._waiting else 0
-
-    def _enable(self, on: int) -> None:
-        self.interrupts = bool(on)
-        self.changed()
-
-
-def _nobody(data: bytes) -> None:
-    del data
-
-
-def _nothing() -> None:
-    pass
-
-
-def _zeros(address: int, count: int) -> bytes:
-    del address
-    return bytes(count)
-
-
-def _dropped(address: int, data: bytes) -> None:
-    del address, data
+from aboard.emulation.uart import Uart
 
 
 class Cmsdk(Uart):
@@ -312,9 +240,88 @@ class Ns16550(Uart):
             self._enable(value & 1)
 
 
+class Esp(Uart):
+    """UART of ESP32-C3 and ESP32-C6. A request for its interrupt lasts until it is cleared and the FIFO is empty.
+
+    Attributes:
+        divisor: Baud rate divisor of CLKDIV, in 1/16.
+    """
+
+    divisor = 0
+    _threshold = 0x60
+
+    @property
+    @override
+    def requests(self) -> bool:
+        return self.interrupts and len(self._waiting) >= self._threshold
+
+    def reset(self) -> None:
+        """Puts it into the state after a reset; what waits on the line stays."""
+        super().reset()
+        self._threshold = 0x60
+
+    @override
+    def read(self, offset: int, size: int) -> int:
+        """FIFO and STATUS. The transmitter is always ready, and registers are synchronised at once."""
+        if offset == 0x00:
+            return self._take()
+        return min(len(self._waiting), 128) if offset == 0x1C else 0
+
+    @override
+    def write(self, offset: int, size: int, value: int) -> None:
+        """FIFO, INT_ENA, CLKDIV and CONF1."""
+        if offset == 0x00:
+            self.send(bytes([value & 0xFF]))
+        elif offset == 0x0C:
+            self._enable(value & 1)
+        elif offset == 0x14:
+            self.divisor = (value & 0xFFF) << 4 | value >> 20 & 15
+        elif offset == 0x24:
+            self._threshold = value & 0xFF
+
+
+class Lpuart(Uart):
+    """LPUART of i.MX RT. Registers take settings while transmitter and receiver are off.
+
+    Attributes:
+        divisor: Clocks of a bit: the oversampling times the divisor of BAUD.
+    """
+
+    divisor = 0
+    _control = 0
+
+    def reset(self) -> None:
+        """Puts it into the state after a reset; what waits on the line stays."""
+        super().reset()
+        self._control = self.divisor = 0
+
+    @override
+    def read(self, offset: int, size: int) -> int:
+        """STAT, CTRL and DATA. The transmitter is always ready. No byte arrives before the receiver is on."""
+        on = bool(self._control & 1 << 18)
+        if offset == 0x1C:
+            return self._take() if on else 0
+        if offset == 0x14:
+            return 1 << 23 | int(on and bool(self._waiting)) << 21
+        return self._control if offset == 0x18 else 0
+
+    @override
+    def write(self, offset: int, size: int, value: int) -> None:
+        """BAUD, CTRL and DATA."""
+        if offset == 0x1C and self._control & 1 << 19 and self.divisor:
+            self.send(bytes([value & 0xFF]))
+        elif offset == 0x18:
+            self._control = value
+            self._enable(value & 1 << 21 and value & 1 << 18)
+        elif offset == 0x10 and not self._control & 3 << 18:
+            self.divisor = ((value >> 24 & 31) + 1) * (value & 0x1FFF)
+
+
 #: Models by the driver name in board files.
 MODELS: Mapping[str, type[Uart]] = {
     "cmsdk": Cmsdk,
+    "esp": Esp,
+    "lpuart": Lpuart,
     "pl011": Pl011,
     "nrf51": Nrf51,
     "nrf_uarte": NrfUarte,

@@ -9,8 +9,13 @@ from typing import ClassVar
 from typing_extensions import override
 
 from aboard.errors import ToolError
+from aboard.flashers import formats
 from aboard.flashers.base import Capabilities, Done, Finding, Flasher, Job, Settings
 from aboard.flashers.problems import Diagnosis, Problem
+
+
+#: The first bytes of an image that the boot ROM starts in flash, without a second boot loader.
+_DIRECT_BOOT = b"\x1d\x04\xdb\xae" * 2
 
 
 class EspToolSettings(Settings):
@@ -32,7 +37,7 @@ class EspToolSettings(Settings):
 
 
 class EspTool(Flasher[EspToolSettings]):
-    """Flashes the binary that the build makes beside the ELF file, with `esptool write-flash`."""
+    """Flashes the binary beside the ELF file, or that of an image for direct boot, with `esptool write-flash`."""
 
     name: ClassVar[str] = "esptool"
     order: ClassVar[int] = 15
@@ -94,9 +99,11 @@ class EspTool(Flasher[EspToolSettings]):
     def convert(self, elf: Path, scratch: Path, settings: EspToolSettings) -> Path:
         super().convert(elf, scratch, settings)
         binary = elf.with_suffix(".bin")
-        if not binary.is_file():
+        if binary.is_file():
+            return binary
+        if not formats.segments(elf)[0].data.startswith(_DIRECT_BOOT):
             raise ToolError(
                 f"{binary}: no image for the boot ROM, got no such file, expected one beside {elf.name}. "
                 "Build the project with the template zephyr"
             )
-        return binary
+        return formats.write_bin(elf, scratch / "image.bin")

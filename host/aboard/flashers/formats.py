@@ -65,6 +65,20 @@ def write_hex(elf: Path, path: Path) -> Path:
     return path
 
 
+def write_bin(elf: Path, path: Path) -> Path:
+    """Writes an image as the bytes of flash from its lowest address on, with 0xFF between segments; returns the path.
+
+    Raises:
+        ToolError: As for `segments`.
+    """
+    found = segments(elf)
+    data = bytearray()
+    for segment in found:
+        data = data.ljust(segment.address - found[0].address, b"\xff") + segment.data
+    path.write_bytes(data)
+    return path
+
+
 def _hex_lines(segment: Segment) -> Iterator[str]:
     page = None
     offset = 0

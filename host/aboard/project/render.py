@@ -138,11 +138,12 @@ def _firmware(template: Template, board: Board, options: Mapping[str, OptionValu
         "counter": board.counter.driver if board.counter else "",
         "uart": board.uart.driver if board.uart else "",
         "boot": board.boot.driver if board.boot else "",
+        "interrupts": board.interrupts.driver if board.interrupts else "",
         "protocol": str(options.get("protocol", "rpc")),
     }
     files: dict[str, str] = {}
     for entry in template.firmware:
-        if "{boot}" in entry and board.boot is None:
+        if any(f"{{{part}}}" in entry and not names[part] for part in ("boot", "interrupts")):
             continue
         path = root / entry.format(**names)
         found = [path] if path.is_file() else [p for p in path.rglob("*") if p.suffix in _SOURCES]
@@ -197,6 +198,10 @@ def _board_macros(
         if board.counter.address is not None:
             yield "ABOARD_COUNTER_BASE", f"0x{board.counter.address:08X}u"
         yield from _params("ABOARD_COUNTER", board.counter.params)
+    if board.interrupts:
+        if board.interrupts.address is not None:
+            yield "ABOARD_IRQ_BASE", f"0x{board.interrupts.address:08X}u"
+        yield from _params("ABOARD_IRQ", board.interrupts.params)
     if board.setup:
         yield "ABOARD_SETUP", "1"
     if board.core().caches:

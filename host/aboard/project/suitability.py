@@ -110,7 +110,7 @@ def _driver_problems(board: Board) -> Iterator[ProjectError]:
             f"{board.id}: its serial port has no interrupt, got no irq, expected the number of its receive interrupt. "
             "docs/how-to/adding_a_board.md says how to add it"
         )
-    parts = {"counter": board.counter, "uart": board.uart, "boot": board.boot}
+    parts = {"counter": board.counter, "uart": board.uart, "boot": board.boot, "interrupts": board.interrupts}
     for kind, driver in ((kind, part.driver) for kind, part in parts.items() if part is not None):
         folder = resources.firmware() / "ports" / kind
         known = [path.stem for path in folder.glob("*.c") if path.stem != "receive"]

@@ -56,3 +56,30 @@ def test_an_nrf_connects_the_pins_of_the_device_tree(board, pins):
         port, pin = divmod(by_function[function], 32)
         first = 0x5084_2700 if board.soc == "nordic/nrf5340" else 0x5000_0700
         assert values[first + 0x300 * port + 4 * pin] == value
+
+
+@pytest.mark.parametrize(("board", "pins"), list(cases("espressif/")))
+def test_an_esp_connects_the_pins_of_the_device_tree(board, pins):
+    # Zephyr's ESP32_PINMUX: the pin in 6 bits, then the input signal in 9, all set for none.
+    by_direction = {"tx" if int(pin, 16) >> 6 & 0x1FF == 0x1FF else "rx": int(pin, 16) & 0x3F for pin in pins}
+    first = {"espressif/esp32c3": 0x6000_9004, "espressif/esp32c6": 0x6009_0004}[board.soc]
+    values = settled(board)
+    # Function 1 is the serial port itself; the input is on for RX.
+    for direction, value in (("tx", 0x800), ("rx", 0xB00)):
+        assert values[first + 4 * by_direction[direction]] == value
+
+
+@pytest.mark.parametrize(("board", "pins"), list(cases("nxp/")))
+def test_an_imx_rt_connects_the_pins_of_the_device_tree(board, pins):
+    values = settled(board)
+    found = [re.fullmatch(r"iomuxc_gpio_ad_b0_(\d+)_(lpuart\d)_[tr]x", pin) for pin in pins]
+    assert [match[2] for match in found] == [board.rpc.uart] * 2
+    for match in found:
+        assert values[0x401F_80BC + 4 * int(match[1])] == 2  # alternative 2 is LPUART1
+
+
+@pytest.mark.parametrize(("board", "pins"), list(cases("raspberrypi/")))
+def test_a_pico_connects_the_pins_of_the_device_tree(board, pins):
+    # Zephyr's RP2_PINMUX: the function in 4 bits, then the pin.
+    for pin in (int(pin, 16) for pin in pins):
+        assert settled(board)[0x4001_4004 + 8 * (pin >> 4)] == pin & 15

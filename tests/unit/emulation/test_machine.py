@@ -8,13 +8,13 @@ import pytest
 
 from aboard import boards, emulation, runners
 from aboard.api import create
-from aboard.boards.board import BoardStatus
+from aboard.boards.board import BoardStatus, Interrupts
 from aboard.emulation import boot, registers
+from aboard.emulation.interrupts import Esp, Plic, Xh3irq
 from aboard.emulation.machine import NEVER
-from aboard.emulation.riscv import Plic
-from aboard.emulation.timers import Mtime, Nrf51Timer
+from aboard.emulation.timers import EspSystimer, Mtime, Nrf51Timer
 from aboard.emulation.uarts import MODELS, Cmsdk, Nrf51, NrfUarte, Ns16550, Pl011, Stm32UsartV1, Stm32UsartV2
-from aboard.errors import ToolError, TransportError
+from aboard.errors import DeviceFault, ToolError, TransportError
 from support.bundles import tiny_bundle
 
 M4 = boards.load("arm/mps2_an386")
@@ -213,7 +213,7 @@ def test_mtime_by_halves():
 
 def test_an_interrupt_is_claimed_once():
     uart = Ns16550(0)
-    plic = Plic(0x0C000000, uart, 10)
+    plic = Plic(Interrupts(driver="plic", address=0x0C000000), uart, 10)
     uart.write(1, 1, 1)
     uart.receive(b"x")
     assert not plic.requests
@@ -240,8 +240,8 @@ def test_length_of_a_block(board, code, count):
 
 
 def test_what_is_not_modelled_is_refused():
-    other = M4.model_copy(update={"uarts": {"uart0": M4.uarts["uart0"].model_copy(update={"driver": "lpuart"})}})
-    with pytest.raises(ToolError, match=r"cannot be emulated in this process.*cmsdk, pl011, nrf51, nrf_uarte, ns16550"):
+    other = M4.model_copy(update={"uarts": {"uart0": M4.uarts["uart0"].model_copy(update={"driver": "sifive"})}})
+    with pytest.raises(ToolError, match=r"cannot be emulated in this process.*cmsdk, esp, lpuart, pl011, nrf51"):
         emulation.machine(other)
     m55 = M4.cores[0].model_copy(update={"mcpu": "cortex-m55"})
     with pytest.raises(ToolError, match=r"Unicorn does not have the core, got cortex-m55, expected one of: cortex-m0"):
@@ -281,5 +281,110 @@ def test_the_boot_block_of_rp2350():
         found(at0=0)
     with pytest.raises(ValueError, match=r"wrong end, got 0x000002ff, 0x00000000, 0xab123579, expected 0x000003ff"):
         found(at4=0x2FF)
-    with pytest.raises(ValueError, match=r"no image for Arm with a vector table, got type 0x1101"):
+    with pytest.raises(ValueError, match=r"no image that the core can start, got type 0x1101 and items \[3, 66\], expected type 0x1021 and item 3"):
         found(at1=0x11010142)
+
+
+def words(*values):
+    return b"".join(value.to_bytes(4, "little") for value in values)
+
+
+def test_the_boot_block_of_hazard3():
+    stated = boards.load("raspberrypi/rpi_pico2:hazard3").boot
+    block = [0xFFFFDED3, 0x11010142, 0x344, 0x1000_0020, 0x2000_1000, 0x4FF, 0, 0xAB123579]
+    assert boot.entry(stated, words(*block)) == 0x1000_0020
+    block[1] = 0x10210142
+    with pytest.raises(ValueError, match=r"got type 0x1021 and items \[66, 68\], expected type 0x1101 and item 68"):
+        boot.entry(stated, words(*block))
+
+
+def test_the_words_of_direct_boot():
+    stated = boards.load("espressif/esp32c3_devkitm").boot
+    assert boot.entry(stated, words(0xAEDB041D, 0xAEDB041D)) == 0x4200_0008
+    with pytest.raises(ValueError, match="esp_direct: wrong words, got 0xaedb041d, 0x00000000, expected 0xaedb041d"):
+        boot.entry(stated, words(0xAEDB041D, 0))
+
+
+@pytest.mark.parametrize(
+    ("word", "what"),
+    [
+        (0x0000, "the flash configuration"),
+        (0x1000, "the header"),
+        (0x1004, "the vector table"),
+        (0x1010, "its boot data"),
+        (0x1020, "the start of the image"),
+    ],
+)
+def test_the_boot_block_of_the_mimxrt1060(word, what):
+    stated = boards.load("nxp/mimxrt1060_evk").boot
+    block = bytearray(8192)
+    block[:4] = words(0x42464346)
+    block[0x1000:0x102C] = words(
+        0x412000D1, 0x6000_2000, 0, 0, 0x6000_1020, 0x6000_1000, 0, 0, 0x6000_0000, 0x80_0000, 0
+    )
+    assert boot.vectors(stated, bytes(block)) == 0x6000_2000
+    block[word] ^= 0x40
+    with pytest.raises(ValueError, match=f"boot block of mimxrt1060: {what} is wrong, got 0x"):
+        boot.vectors(stated, bytes(block))
+
+
+def test_interrupts_of_hazard3_are_enabled_by_windows():
+    uart = Pl011(0)
+    controller = Xh3irq(Interrupts(driver="xh3irq"), uart, 33)
+    uart.write(0x38, 4, 0x10)
+    uart.receive(b"x")
+    controller.set_csr(0xBE0, 1 << 17 | 1)  # interrupt 17
+    assert not controller.requests
+    assert controller.csr(0xBE4, 0) == 1 << 31
+    controller.set_csr(0xBE0, 1 << 17 | 2)  # interrupt 33
+    assert controller.requests
+    assert controller.csr(0xBE4, 0) == 33 << 2
+    assert [controller.csr(0xBE0, window) for window in (0, 1, 2)] == [0, 1 << 17, 1 << 17]
+    assert controller.csr(0x304, 0) is None
+
+
+def test_a_line_of_an_esp_needs_a_route_a_priority_and_its_enable_bit():
+    uart = MODELS["esp"](0x6000_0000)
+    stated = Interrupts(driver="esp", address=0x600C_2000, params={"control": 0x600C_2104})
+    controller = Esp(stated, uart, 21)
+    uart.write(0x0C, 4, 1)
+    uart.write(0x24, 4, 1)
+    uart.receive(b"x")
+    writes = ((controller, 4 * 21, 5), (controller.control, 0x10 + 4 * 5, 2), (controller.control, 0x00, 1 << 5))
+    for part, offset, value in writes:
+        assert not controller.requests
+        part.write(offset, 4, value)
+    assert (controller.requests, controller.cause, controller.masks) == (True, 5, False)
+    controller.control.write(0x90, 4, 3)  # a threshold above the priority
+    assert not controller.requests
+    controller.control.write(0x90, 4, 2)
+    controller.control.write(0x04, 4, 1 << 5)  # an edge, which does not come again
+    assert not controller.requests
+
+
+def test_an_instruction_bus_reads_words_only(tmp_path):
+    project = create(tiny_bundle(tmp_path / "b", "rv32imc"), "espressif/esp32c3_devkitm", path=tmp_path / "p")
+    arch = project.path / "firmware/ports/riscv/port.c"
+    code = "aboard_interrupts_init();\n    (void)*(const volatile unsigned short *)0x42000010u;"
+    arch.write_text(arch.read_text().replace("aboard_interrupts_init();", code))
+    project.build()
+    with pytest.raises(DeviceFault, match="0x42000010: the instruction bus of flash cannot read 2 bytes there"):
+        project.session("unicorn").close()
+
+
+def test_the_timer_of_an_esp_keeps_the_last_copy():
+    clock = Clock()
+    timer = EspSystimer(0x6002_3000, 16_000_000, clock)
+    clock.count = 0x1_0000_0002 * 1000 // 16 + 1
+    timer.write(4, 4, 1 << 30)
+    assert timer.read(0x44, 4) == 0  # it does not run yet
+    timer.write(0, 4, 3 << 30)
+    timer.write(4, 4, 1 << 30)
+    clock.count += 100_000
+    assert (timer.read(0x40, 4), timer.read(0x44, 4), timer.read(4, 4)) == (1, 2, 1 << 29)
+
+
+def test_smaller_peripherals_come_first_in_a_page():
+    # The page of SIO has the timer and the register of the set-up.
+    machine = emulation.machine(boards.load("raspberrypi/rpi_pico2:hazard3"))
+    assert [type(part).__name__ for part in machine._pages[0xD000_0000]] == ["Mtime", "Registers"]

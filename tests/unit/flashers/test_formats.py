@@ -1,4 +1,4 @@
-"""Images as Intel HEX and UF2: what is read back is what the ELF file puts into flash."""
+"""Images as Intel HEX, binary and UF2: what is read back is what the ELF file puts into flash."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aboard import flashers
 from aboard.errors import ToolError
 from aboard.flashers import formats
 
@@ -99,6 +100,26 @@ def test_a_record_does_not_cross_a_page_of_64_kilobytes(tmp_path: Path) -> None:
         ":0800000008090A0B0C0D0E0F9C",
         ":00000001FF",
     ]
+
+
+@settings(max_examples=50, deadline=None)
+@given(pieces)
+def test_bin_holds_every_byte_at_its_place(tmp_path_factory: pytest.TempPathFactory, found: Pieces) -> None:
+    folder = tmp_path_factory.mktemp("bin")
+    start = min(address for address, _ in found)
+    data = formats.write_bin(elf(folder / "image.elf", found), folder / "image.bin").read_bytes()
+    given_bytes = {address - start + i: byte for address, content in found for i, byte in enumerate(content)}
+    assert [given_bytes.get(at, 0xFF) for at in range(max(given_bytes) + 1)] == list(data)
+
+
+def test_esptool_takes_an_image_for_direct_boot_as_it_is(tmp_path: Path) -> None:
+    tool = flashers.all_flashers()["esptool"]
+    settings_of = tool.settings(chip="esp32c3", address=0)
+    direct = elf(tmp_path / "direct.elf", [(0x4200_0000, bytes.fromhex("1d04dbae1d04dbae") + b"code")])
+    assert tool.convert(direct, tmp_path, settings_of).read_bytes().endswith(b"code")
+    other = elf(tmp_path / "other.elf", [(0x4200_0000, b"code")])
+    with pytest.raises(ToolError, match=r"other\.bin: no image for the boot ROM, .*Build the project with the template zephyr"):
+        tool.convert(other, tmp_path, settings_of)
 
 
 def test_what_is_no_image(tmp_path: Path) -> None:
