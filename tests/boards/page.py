@@ -34,13 +34,25 @@ does a reason without a difference. {count} of {all} boards are in the tree.
 _PORTS = """
 ## Bare-metal ports
 
-Each port boots and runs a model in an emulator. QEMU has a model of the machine; Unicorn has aboard's models of the
-serial port, the counter and the registers of the set-up; Renode has its own or a generated platform. No port of this
-table was tried on a board. For STM32s and RP2040, `tests/emulator/test_board_setup.py` computes the clock tree of the
-reference manual from the registers that the image leaves. `tests/unit/boards/test_pins.py` compares the pins of STM32s,
-nRF52s and nRF5340 with the device tree: `pins` in the last column. `address` stands for the address and the interrupt.
+How each port was tried. No port of this table was tried on a board: each boots and runs a model in an emulator, by
+`tests/emulator/test_ports.py` (`make test-full` runs all of them). QEMU has a model of the machine; Unicorn has aboard's
+models of the boot ROM, the serial port, the counter, the interrupt controller and the registers of the set-up; Renode has
+its own or a generated platform.
+
+| column | says |
+|---|---|
+| runs in | emulators in which the port runs |
+| clocks | `computed`: `tests/emulator/test_board_setup.py` computes the clock tree of the reference manual from the registers that the image leaves, and compares clocks and baud rate; `fixed`: the port sets no clock |
+| serial port in Zephyr | `address`: address and interrupt equal those of the device tree; `pins`: `tests/unit/boards/test_pins.py` compares the pins with those of the device tree; `none`: Zephyr 3.7 does not have the port |
+| boot block | what precedes the vectors for the boot ROM; Unicorn's boot ROM checks it |
+
+ESP32-C3 and ESP32-C6 run in flash by direct boot, without Espressif's second boot loader, at the 40 MHz of the crystal. They
+were compiled with Debian's riscv64-unknown-elf-gcc and with zig.
 
 """
+
+#: SoCs whose pins `tests/unit/boards/test_pins.py` compares.
+_PINS = ("st/", "nordic/nrf5", "espressif/", "nxp/", "raspberrypi/")
 
 
 def _ports(stated: dict[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -51,9 +63,35 @@ def _ports(stated: dict[str, Any]) -> Iterator[tuple[str, ...]]:
             continue
         console = stated.get(target, {}).get("console")
         compared = "none" if console is None or console["address"] != board.uart.address else "address"
-        if compared == "address" and board.soc.startswith(("st/", "nordic/nrf5")):
+        if compared == "address" and board.soc.startswith(_PINS):
             compared = "address, pins"
-        yield f"`{target}`", board.core().mcpu, f"`{board.uart.driver}`", ", ".join(board.emulators), compared
+        clocks = "computed" if target.removesuffix(":cpu0").removesuffix(":hp") in COMPUTED else "fixed"
+        if clocks == "fixed" and board.setup and not board.soc.startswith("nordic/"):
+            clocks = "set, not computed"
+        boot = f"`{board.boot.driver}`" if board.boot else "none"
+        core = board.core().mcpu
+        yield f"`{target}`", core, f"`{board.uart.driver}`", ", ".join(board.emulators), clocks, compared, boot
+
+
+#: Ports whose clock tree `tests/emulator/test_board_setup.py` computes; that test holds the list to its own.
+COMPUTED = (
+    "espressif/esp32c3_devkitm",
+    "espressif/esp32c6_devkitc",
+    "nxp/mimxrt1060_evk",
+    "raspberrypi/rpi_pico",
+    "raspberrypi/rpi_pico2",
+    "raspberrypi/rpi_pico2:hazard3",
+    "st/nucleo_f411re",
+    "st/nucleo_f446re",
+    "st/nucleo_f746zg",
+    "st/nucleo_g431kb",
+    "st/nucleo_h743zi",
+    "st/nucleo_l4r5zi",
+    "st/nucleo_u575zi_q",
+    "st/nucleo_wb55rg",
+    "st/stm32f4_disco",
+    "weact/blackpill_f411ce",
+)
 
 
 def recorded() -> dict[str, Any]:
@@ -107,7 +145,11 @@ def written() -> str:
         "\n## Differences that stay\n\n",
         table(("board", "fact", "board file", "Zephyr", "reason"), why, left=5),
         _PORTS,
-        table(("port", "core", "serial driver", "runs in", "serial port in Zephyr"), list(_ports(stated)), left=5),
+        table(
+            ("port", "core", "serial driver", "runs in", "clocks", "serial port in Zephyr", "boot block"),
+            list(_ports(stated)),
+            left=7,
+        ),
     ]
     return "".join(parts)
 

@@ -21,6 +21,7 @@ from aboard.api import Project, create
 from aboard.emulation import boot
 from aboard.emulation.machine import Machine
 from aboard.errors import TransportError
+from boards import page
 from support.bundles import BYTES, tiny_bundle
 
 MANUAL = Path(__file__).parents[2] / "docs" / "how-to" / "adding_a_board.md"
@@ -188,6 +189,10 @@ CLOCKS: list[tuple[str, Callable[[Values], tuple[int, int]]]] = [
 ]
 #: Steps of the baud rate divisor in a clock of the serial port.
 DIVISOR_STEPS = {"esp": 16, "lpuart": 1, "pl011": 4}
+
+
+def test_the_page_names_the_ports_whose_clocks_are_computed():
+    assert sorted(name for name, _ in CLOCKS) == sorted(page.COMPUTED)
 
 
 def built(folder: Path, board: str, toolchain: str = "arm-none-eabi-gcc") -> Project:
