@@ -35,19 +35,19 @@ _PORTS = """
 ## Bare-metal ports
 
 How each port was tried. No port of this table was tried on a board: each boots and runs a model in an emulator, by
-`tests/emulator/test_ports.py` (`make test-full` runs all of them). QEMU has a model of the machine; Unicorn has aboard's
-models of the boot ROM, the serial port, the counter, the interrupt controller and the registers of the set-up; Renode has
-its own or a generated platform.
+`tests/emulator/test_ports.py` (`make test-full` runs all of them). QEMU has a model of the machine; Unicorn has
+aboard's models of the boot ROM, the serial port, the counter, the interrupt controller and the registers of the
+set-up; Renode has its own or a generated platform.
 
-| column | says |
-|---|---|
-| runs in | emulators in which the port runs |
-| clocks | `computed`: `tests/emulator/test_board_setup.py` computes the clock tree of the reference manual from the registers that the image leaves, and compares clocks and baud rate; `fixed`: the port sets no clock |
-| serial port in Zephyr | `address`: address and interrupt equal those of the device tree; `pins`: `tests/unit/boards/test_pins.py` compares the pins with those of the device tree; `none`: Zephyr 3.7 does not have the port |
-| boot block | what precedes the vectors for the boot ROM; Unicorn's boot ROM checks it |
+- Runs in: the emulators in which the port runs.
+- Clocks: `computed` by `tests/emulator/test_board_setup.py` from the registers that the image leaves, as the reference
+  manual says, and compared with the SoC file and the baud rate. `fixed`: the port sets no clock.
+- Serial port in Zephyr: `address` where address and interrupt equal those of the device tree, `pins` where
+  `tests/unit/boards/test_pins.py` compares the pins. `none`: Zephyr 3.7 does not have the port.
+- Boot block: what precedes the vectors for the boot ROM. Unicorn's boot ROM checks it.
 
-ESP32-C3 and ESP32-C6 run in flash by direct boot, without Espressif's second boot loader, at the 40 MHz of the crystal. They
-were compiled with Debian's riscv64-unknown-elf-gcc and with zig.
+ESP32-C3 and ESP32-C6 run in flash by direct boot, without Espressif's second boot loader, at the 40 MHz of the
+crystal. They were compiled with Debian's riscv64-unknown-elf-gcc, and with zig.
 
 """
 

@@ -62,7 +62,7 @@ zephyr = { app = "hub/app", net = "hub/net" }
 usb = ["0d28:0204"]
 [rpc]
 uart = "uart0"
-core = "net"
+cores = ["net"]
 """
 
 

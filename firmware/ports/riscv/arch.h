@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file arch.h
- * Interrupts of the core, for RISC-V in machine mode. Every bare-metal port has these functions. interrupts.h has those of
- * the interrupt controller.
+ * Interrupts of the core, for RISC-V in machine mode. Every bare-metal port has these functions. interrupts.h has those
+ * of the interrupt controller.
  */
 #ifndef ABOARD_ARCH_H
 #define ABOARD_ARCH_H

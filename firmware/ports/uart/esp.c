@@ -17,7 +17,7 @@
 #define CONF0_FORMAT 0x3Fu
 #define CONF0_8_BITS_1_STOP 0x1Cu
 #define CONF1_RX_BYTES 0xFFu
-#define RX_COUNT(status) ((status)&0xFFu)
+#define RX_COUNT(status) ((status) & 0xFFu)
 #define TX_COUNT(status) ((status) >> 16 & 0xFFu)
 #define FIFO_BYTES 128u
 

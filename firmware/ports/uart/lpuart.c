@@ -9,7 +9,7 @@
 #define CTRL ABOARD_REG32(ABOARD_UART_BASE + 0x18u)
 #define DATA ABOARD_REG32(ABOARD_UART_BASE + 0x1Cu)
 
-#define BAUD_OSR(samples) (((samples)-1u) << 24)
+#define BAUD_OSR(samples) (((samples) - 1u) << 24)
 #define STAT_OVERRUN (1u << 19)
 #define STAT_RX_FULL (1u << 21)
 #define STAT_TX_EMPTY (1u << 23)

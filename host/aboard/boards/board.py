@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from aboard.boards import cpu as cpus
+from aboard.boards.emulator_records import Emulators, Qemu, Renode, Unicorn
 from aboard.boards.records import (
     ADDRESS_SPACE,
     OLDEST_ZEPHYR,
@@ -24,7 +25,6 @@ from aboard.boards.records import (
     Boot,
     Core,
     Counter,
-    Emulators,
     Flash,
     FlashValue,
     Gpu,
@@ -32,14 +32,11 @@ from aboard.boards.records import (
     Interrupts,
     Memory,
     PowerPin,
-    Qemu,
-    Renode,
     Rpc,
     SetupStep,
     StartStep,
     Text,
     Uart,
-    Unicorn,
     UsbId,
     ZephyrName,
     ZephyrRelease,

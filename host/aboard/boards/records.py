@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from aboard.base.fields import Line, Lines, RelativePath
+from aboard.base.fields import Line
 from aboard.boards import cpu as cpus
 from aboard.errors import TargetError
 
@@ -35,7 +35,7 @@ ZephyrName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9_./@-]*$")]
 ZephyrRelease = Annotated[str, Field(pattern=r"^(\d+\.\d+|none)$")]
 #: Default of `zephyr_since`: the oldest release of Zephyr that projects support.
 OLDEST_ZEPHYR = "3.7"
-_Positive = Annotated[int, Field(gt=0)]
+Positive = Annotated[int, Field(gt=0)]
 #: First address beyond 32 bits.
 ADDRESS_SPACE = 1 << 32
 _Address = Annotated[int, Field(ge=0, lt=ADDRESS_SPACE)]
@@ -121,7 +121,7 @@ class Boot(BoardRecord):
     """
 
     driver: Identifier
-    block_bytes: _Positive
+    block_bytes: Positive
     run_address: _Address | None = None
     address: _Address | None = None
 
@@ -139,7 +139,7 @@ class Counter(BoardRecord):
     """
 
     driver: Identifier
-    hz: _Positive
+    hz: Positive
     address: _Address | None = None
     params: dict[Identifier, int] = {}
     core: Identifier | None = None
@@ -178,7 +178,7 @@ class Core(BoardRecord):
 
     name: Identifier
     mcpu: _CoreName
-    clock_hz: _Positive | None = None
+    clock_hz: Positive | None = None
     aliases: tuple[Identifier, ...] = ()
     start: tuple[StartStep, ...] = ()
     caches: bool = False
@@ -219,7 +219,7 @@ class Memory(BoardRecord):
     name: Identifier
     kind: Literal["flash", "ram", "itcm", "dtcm", "external"]
     address: _Address
-    size_bytes: _Positive
+    size_bytes: Positive
     load: bool | tuple[Identifier, ...] = False
     data: bool | tuple[Identifier, ...] = False
     cores: tuple[Identifier, ...] = ()
@@ -256,7 +256,7 @@ class Uart(BoardRecord):
 
     driver: Identifier
     address: _Address
-    clock_hz: _Positive
+    clock_hz: Positive
     irq: Annotated[int, Field(ge=0)] | None = None
     params: dict[Identifier, int] = {}
     setup: tuple[SetupStep, ...] = ()
@@ -278,7 +278,7 @@ class Rpc(BoardRecord):
     """
 
     uart: Identifier
-    baud: _Positive = 115200
+    baud: Positive = 115200
     rts_cts: bool = False
     dtr: bool = True
     rts: bool = True
@@ -307,76 +307,6 @@ class PowerPin(BoardRecord):
         if "vectors" in (self.high.write, self.low.write):
             raise ValueError("writes no number, got vectors, expected a value")
         return self
-
-
-class Qemu(BoardRecord):
-    """Settings for the emulation of the board by QEMU.
-
-    Attributes:
-        program: Command of QEMU.
-        machine: Argument of `-machine`.
-        cpu: Argument of `-cpu`; None for the default of the machine.
-        serial: Number of the machine's serial port that carries the RPC, counted from 0.
-        instructions_per_second: Instructions per second of virtual time; 10**9 with `-icount shift=0`.
-        arguments: Further arguments.
-    """
-
-    program: Literal["qemu-system-arm", "qemu-system-riscv32"]
-    machine: Text
-    cpu: Text | None = None
-    serial: Annotated[int, Field(ge=0)] = 0
-    instructions_per_second: _Positive = 1_000_000_000
-    arguments: tuple[Line, ...] = ()
-
-
-class Unicorn(BoardRecord):
-    """Settings for the emulation of the board by Unicorn.
-
-    Attributes:
-        instructions_per_second: Instructions per second of virtual time; the emulated counter is derived from this
-            rate.
-    """
-
-    instructions_per_second: _Positive = 1_000_000_000
-
-
-class Renode(BoardRecord):
-    """Settings for the emulation of the board by Renode; the scripts of a project use them.
-
-    Attributes:
-        platform: Platform description that Renode ships, relative to Renode's folder. None if Renode has no description
-            of the board; then the project generates one from the board's memories, serial port and status bits.
-        uart: Renode's name of the peripheral of the RPC line.
-        instructions_per_second: Instructions per second of virtual time; equal to the clock of the core, one tick per
-            instruction.
-        receive_bytes_per_second: Rate at which Renode's model of the serial port receives bytes from the host without
-            loss, in wall time; None if the model loses no bytes at any rate.
-        secure_bit: Address bit of the secure aliases of memories and ports, for a generated description. Each region
-            appears with the bit and without it.
-        overrides: Lines of a platform description that adapt the platform to the drivers of bare-metal projects.
-        commands: Renode commands after the platform is loaded, such as values that start-up code waits for.
-        release: Release of Renode for CI: a release with everything that the board needs, or `latest` for the newest
-            build.
-        source: Source of these settings.
-    """
-
-    platform: RelativePath | None = None
-    uart: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.]+$")]
-    instructions_per_second: _Positive
-    receive_bytes_per_second: _Positive | None = None
-    secure_bit: _Positive | None = None
-    overrides: Lines = ""
-    commands: tuple[Text, ...] = ()
-    release: Annotated[str, Field(pattern=r"^(\d+\.\d+\.\d+|latest)$")] = "1.16.1"
-    source: Text
-
-
-class Emulators(BoardRecord):
-    """The emulators that support the board; None for an emulator that does not."""
-
-    qemu: Qemu | None = None
-    unicorn: Unicorn | None = None
-    renode: Renode | None = None
 
 
 #: Value of an argument of a flash tool in a board file; the schema of the tool checks it (`aboard.flashers`).

@@ -1,7 +1,7 @@
 """Boot ROMs, as far as images need them.
 
-RP2040's checks the image's first block, copies it to RAM and calls it. RP2350's and i.MX RT1060's read a block that describes
-the image. That of ESP32-C3 and ESP32-C6 looks for two words, and starts the instruction behind them.
+RP2040's checks the image's first block, copies it to RAM and calls it. RP2350's and i.MX RT1060's read a block that
+describes the image. That of ESP32-C3 and ESP32-C6 looks for two words, and starts the instruction behind them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ _CHECKSUM_BYTES = 4
 _BLOCK_START, _BLOCK_END = 0xFFFFDED3, 0xAB123579
 _IMAGE_TYPE, _VECTOR_TABLE, _ENTRY_POINT, _LAST = 0x42, 0x03, 0x44, 0xFF
 _ARM_IMAGE, _RISCV_IMAGE = 0x1021, 0x1101
-#: i.MX RT1060 Reference Manual, chapter System Boot: the tag of the flash configuration block ("FCFB"), the first word of
-#: the image vector table, and its place in words.
+#: i.MX RT1060 Reference Manual, chapter System Boot: the tag of the flash configuration block ("FCFB"), the first word
+#: of the image vector table, and its place in words.
 _FLASH_TAG, _IVT_TAG, _IVT = 0x42464346, 0x412000D1, 0x1000 // 4
 #: Espressif's direct boot: the word that is twice at the start of flash, and where execution starts.
 _DIRECT_BOOT, _DIRECT_ENTRY = 0xAEDB041D, 0x42000008
@@ -61,7 +61,9 @@ def vectors(boot: Boot, block: bytes) -> int:
     Raises:
         ValueError: The boot ROM does not accept the block.
     """
-    return _boot_header(boot, block) if boot.driver == "mimxrt1060" else _described(boot, block, _ARM_IMAGE, _VECTOR_TABLE)
+    return (
+        _boot_header(boot, block) if boot.driver == "mimxrt1060" else _described(boot, block, _ARM_IMAGE, _VECTOR_TABLE)
+    )
 
 
 def entry(boot: Boot, block: bytes) -> int:
@@ -143,5 +145,7 @@ def _boot_header(boot: Boot, block: bytes) -> int:
     }
     for what, (got, expected) in wrong.items():
         if got != expected:
-            raise ValueError(f"boot block of {boot.driver}: {what} is wrong, got {got:#010x}, expected {expected:#010x}")
+            raise ValueError(
+                f"boot block of {boot.driver}: {what} is wrong, got {got:#010x}, expected {expected:#010x}"
+            )
     return header[1]

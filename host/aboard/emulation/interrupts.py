@@ -1,4 +1,4 @@
-"""Interrupt controllers of RISC-V cores, by IP block, as far as aboard's drivers use them: one source, the serial port."""
+"""Interrupt controllers of RISC-V cores by IP block, as far as aboard's drivers use them, for one source: the port."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Controller(ABC):
     """An interrupt controller.
 
     Attributes:
-        base: Address of its first register; None if it has control registers of the core only.
+        base: Address of its first register; 0 if it has control registers of the core only.
         size: Bytes of its registers.
         cause: Number of the interrupt for the core, as in `mcause`.
         masks: True if the core's register `mie` enables the interrupt as well.
@@ -31,10 +31,14 @@ class Controller(ABC):
     vectored = False
 
     def __init__(self, stated: Interrupts, uart: Uart, irq: int) -> None:
-        self.base = stated.address
+        self.base = stated.address or 0
         self._uart = uart
         self._irq = irq
         self.reset()
+
+    def parts(self) -> tuple[Controller | Control, ...]:
+        """Returns the peripherals that it consists of."""
+        return (self,) if self.base else ()
 
     @abstractmethod
     def reset(self) -> None:
@@ -52,6 +56,7 @@ class Controller(ABC):
 
     def write(self, offset: int, size: int, value: int) -> None:
         """Takes a value for a register."""
+        del offset, size, value
 
     def csr(self, number: int, value: int) -> int | None:
         """Returns a control register of the core that belongs to the controller; None if there is no such register.
@@ -65,6 +70,7 @@ class Controller(ABC):
 
     def set_csr(self, number: int, bits: int) -> None:
         """Sets bits of a control register of the core."""
+        del number, bits
 
 
 class Plic(Controller):
@@ -140,6 +146,10 @@ class Esp(Controller):
         self.masks = "mie" in stated.params
         self.control = Control(stated.params["control"], self.changed)
         super().__init__(stated, uart, irq)
+
+    @override
+    def parts(self) -> tuple[Controller | Control, ...]:
+        return (self, self.control)
 
     @override
     def reset(self) -> None:

@@ -147,7 +147,7 @@ class Machine(ABC):
             self._map(start, stop - start)
 
     def _map_memory(self, region: Memory) -> None:
-        """Maps a memory, at one address or at those of both buses; its instruction bus then reads aligned words only."""
+        """Maps a memory at its address or those of both buses, where the instruction bus reads aligned words only."""
         size = -(-region.size_bytes // _PAGE) * _PAGE
         if region.data_address is None:
             self.uc.mem_map(region.address, size)

@@ -34,9 +34,8 @@ class RiscV(Machine):
         uc = unicorn.Uc(unicorn.UC_ARCH_RISCV, unicorn.UC_MODE_RISCV32)
         super().__init__(uc, board, uart, instructions_per_second)
         self._controller = _controller(board, uart)
-        for part in (self._controller, getattr(self._controller, "control", None)):
-            if part is not None and part.base is not None:
-                self.add(part)
+        for part in self._controller.parts() if self._controller else ():
+            self.add(part)
         if counter.driver in COUNTERS and counter.address is not None:
             self.add(COUNTERS[counter.driver](counter.address, counter.hz, self))
         self._bad_address = 0

@@ -13,7 +13,6 @@ from aboard.flashers import formats
 from aboard.flashers.base import Capabilities, Done, Finding, Flasher, Job, Settings
 from aboard.flashers.problems import Diagnosis, Problem
 
-
 #: The first bytes of an image that the boot ROM starts in flash, without a second boot loader.
 _DIRECT_BOOT = b"\x1d\x04\xdb\xae" * 2
 

@@ -110,6 +110,11 @@ def _driver_problems(board: Board) -> Iterator[ProjectError]:
             f"{board.id}: its serial port has no interrupt, got no irq, expected the number of its receive interrupt. "
             "docs/how-to/adding_a_board.md says how to add it"
         )
+    if board.uart and board.interrupts is None and cpus.find(board.core().mcpu).is_riscv:
+        yield ProjectError(
+            f"{board.target}: the interrupt controller of its core is unknown, got a RISC-V core without `interrupts`, "
+            "expected a driver. docs/how-to/adding_a_board.md says how to add it"
+        )
     parts = {"counter": board.counter, "uart": board.uart, "boot": board.boot, "interrupts": board.interrupts}
     for kind, driver in ((kind, part.driver) for kind, part in parts.items() if part is not None):
         folder = resources.firmware() / "ports" / kind

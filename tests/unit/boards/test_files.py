@@ -88,6 +88,9 @@ def write(folder: Path, board_text: str = BOARD, soc_text: str = SOC, name: str 
 FIGURES = {
     "arduino/nano_33_ble": ("cortex-m4", 1 << 20, 256 << 10, "nrf51", 0x4000_2000, 64_000_000, {"unicorn"}),
     "bbc/microbit_v2": ("cortex-m4", 512 << 10, 128 << 10, "nrf51", 0x4000_2000, 64_000_000, {"unicorn"}),
+    "espressif/esp32c3_devkitm": ("rv32imc", 4 << 20, 384 << 10, "esp", 0x6000_0000, 40_000_000, {"unicorn"}),
+    "espressif/esp32c6_devkitc": ("rv32imac", 8 << 20, 512 << 10, "esp", 0x6000_0000, 40_000_000, {"unicorn"}),
+    "nxp/mimxrt1060_evk": ("cortex-m7", 8 << 20, 768 << 10, "lpuart", 0x4018_4000, 600_000_000, {"unicorn"}),
     "nordic/nrf52833dk": ("cortex-m4", 512 << 10, 128 << 10, "nrf51", 0x4000_2000, 64_000_000, {"unicorn"}),
     "nordic/nrf52dk": ("cortex-m4", 512 << 10, 64 << 10, "nrf51", 0x4000_2000, 64_000_000, {"unicorn"}),
     "nordic/nrf5340dk": ("cortex-m33", 1 << 20, 512 << 10, "nrf_uarte", 0x5000_8000, 128_000_000, {"unicorn"}),
@@ -470,6 +473,7 @@ def test_the_manual_names_every_key() -> None:
         board.Memory,
         board.Uart,
         board.Counter,
+        board.Interrupts,
     ]
     records += [board.SetupStep, board.BoardStatus, board.Boot, board.Rpc, board.Qemu, board.Unicorn, board.Gpu]
     wanted = {name for record in records for name in record.model_fields} - {"emulator"}

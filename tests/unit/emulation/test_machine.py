@@ -281,7 +281,10 @@ def test_the_boot_block_of_rp2350():
         found(at0=0)
     with pytest.raises(ValueError, match=r"wrong end, got 0x000002ff, 0x00000000, 0xab123579, expected 0x000003ff"):
         found(at4=0x2FF)
-    with pytest.raises(ValueError, match=r"no image that the core can start, got type 0x1101 and items \[3, 66\], expected type 0x1021 and item 3"):
+    with pytest.raises(
+        ValueError,
+        match=r"got type 0x1101 and items \[3, 66\], expected type 0x1021 and item 3",
+    ):
         found(at1=0x11010142)
 
 

@@ -228,6 +228,10 @@ def test_a_board_without_a_driver_is_refused(bundle, tmp_path):
     polled = board.uarts["uart0"].model_copy(update={"irq": None})
     with pytest.raises(ProjectError, match=r"arm/mps2_an386: its serial port has no interrupt, got no irq"):
         create(bundle, board.model_copy(update={"uarts": {"uart0": polled}}), path=tmp_path / "p")
+    virt = boards.load("riscv/qemu_virt32")
+    alone = virt.model_copy(update={"cores": (virt.core().model_copy(update={"interrupts": None}),)})
+    with pytest.raises(ProjectError, match=r"riscv/qemu_virt32: the interrupt controller of its core is unknown, got"):
+        create(tiny_bundle(tmp_path / "rv", "rv32imac"), alone, path=tmp_path / "p")
     pico = boards.load("raspberrypi/rpi_pico")
     booted = pico.model_copy(update={"boot": pico.boot.model_copy(update={"driver": "rp2041"})})
     with pytest.raises(ProjectError, match=r"no driver for its boot, got rp2041, .*ports/boot\. Did you mean rp2040"):

@@ -26,7 +26,10 @@ def names_for(board: str) -> list[str]:
         ("host/native", ["cmake-lib", "makefile", "native", "zephyr"]),
         ("nordic/nrf5340dk:net", [*CORTEX_M, "zephyr"]),
         ("st/nucleo_h745zi_q:cm4", [*CORTEX_M, "zephyr"]),
-        ("espressif/esp32c3_devkitm", ["arduino", "cmake-lib", "esp-idf", "makefile", "platformio", "zephyr"]),
+        (
+            "espressif/esp32c3_devkitm",
+            ["arduino", "baremetal", "cmake-lib", "esp-idf", "makefile", "platformio", "zephyr"],
+        ),
     ],
 )
 def test_templates_follow_from_the_files(board: str, expected: list[str]) -> None:
