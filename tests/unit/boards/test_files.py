@@ -88,8 +88,8 @@ def write(folder: Path, board_text: str = BOARD, soc_text: str = SOC, name: str 
 FIGURES = {
     "arduino/nano_33_ble": ("cortex-m4", 1 << 20, 256 << 10, "nrf51", 0x4000_2000, 64_000_000, {"unicorn"}),
     "bbc/microbit_v2": ("cortex-m4", 512 << 10, 128 << 10, "nrf51", 0x4000_2000, 64_000_000, {"unicorn"}),
-    "espressif/esp32c3_devkitm": ("rv32imc", 4 << 20, 384 << 10, "esp", 0x6000_0000, 40_000_000, {"unicorn"}),
-    "espressif/esp32c6_devkitc": ("rv32imac", 8 << 20, 512 << 10, "esp", 0x6000_0000, 40_000_000, {"unicorn"}),
+    "espressif/esp32c3_devkitm": ("rv32imc", 4 << 20, 384 << 10, "esp", 0x6000_0000, 16_000_000, {"unicorn"}),
+    "espressif/esp32c6_devkitc": ("rv32imac", 8 << 20, 512 << 10, "esp", 0x6000_0000, 16_000_000, {"unicorn"}),
     "nxp/mimxrt1060_evk": ("cortex-m7", 8 << 20, 768 << 10, "lpuart", 0x4018_4000, 600_000_000, {"unicorn"}),
     "nordic/nrf52833dk": ("cortex-m4", 512 << 10, 128 << 10, "nrf51", 0x4000_2000, 64_000_000, {"unicorn"}),
     "nordic/nrf52dk": ("cortex-m4", 512 << 10, 64 << 10, "nrf51", 0x4000_2000, 64_000_000, {"unicorn"}),
@@ -228,6 +228,8 @@ def test_every_wait_ends_by_a_status_bit_that_the_soc_file_names() -> None:
         if "unicorn" in found.emulators:
             bits = step.wait_set or step.wait_clear or 0
             kept = {s.address for s in found.setup if s.write == bits}  # a register that is read back
+            if step.wait_clear and all(s.address != step.address for s in found.setup if s.wait_clear is None):
+                continue  # A flag of work under way, in a register that nothing writes; an emulator is never at work.
             ruled = [rule for rule in found.status if rule.address == step.address and rule.bits & bits]
             assert ruled or step.address in kept, (name, step)
             assert bits & ~sum(rule.bits for rule in ruled) == 0 or step.address in kept, (name, step)
