@@ -33,6 +33,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "ops": ("aboard.cli.ops", "List the operators that models may have, or show some."),
     "ci": ("aboard.cli.ci", "Write a CI workflow and suites that check a project's outputs on emulated boards."),
     "debug": ("aboard.cli.debug", "Start gdb on a project's image, emulated or on its board."),
+    "farm": ("aboard.cli.farm", "Share boards of several machines, and verify many models on many boards."),
     "devices": ("aboard.cli.devices", "List the boards that are attached."),
     "boards": ("aboard.cli.boards", "List boards, or show one."),
     "hardware": ("aboard.cli.hardware", "List boards with their cores, what a board implies, or attached boards."),

@@ -22,6 +22,7 @@ from aboard.cli.schema_ci import CiResult
 from aboard.cli.schema_compare import CompareResult
 from aboard.cli.schema_compile import CompileResult
 from aboard.cli.schema_doctor import DoctorResult
+from aboard.cli.schema_farm import FarmStatusResult, FarmVerifyResult
 from aboard.cli.schema_flash import DebugResult, DevicesResult, FlashResult
 from aboard.cli.schema_ops import OpsResult
 from aboard.cli.schema_passes import PassesResult
@@ -46,6 +47,8 @@ RESULTS: Mapping[str, type[BaseModel]] = {
     "compare": CompareResult,
     "ci init": CiResult,
     "debug": DebugResult,
+    "farm status": FarmStatusResult,
+    "farm verify": FarmVerifyResult,
     "devices": DevicesResult,
     "boards": BoardsResult,
     "boards add": BoardAddResult,
