@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aboard import boards, outputs, runners
+from aboard import boards, outputs
 from aboard.api import create
 from aboard.base.scratch import Scratch
 from aboard.boards.board import Board
 from aboard.cli import build as builds
+from aboard.cli import choice
 from aboard.cli import run as runs
 from aboard.cli.console import Console
 from aboard.cli.create import compile_all
@@ -164,7 +165,7 @@ def prepare(place: Place, means: Means) -> Plan:
     suitability.check(template, board)
     build.check(board, means.template, means.toolchain)
     devices = () if target is None else target.devices
-    runner = runners.choose(board, means.runner, devices=devices, device=means.device, port=means.port, flash=True)
+    runner = choice.runner(board, devices, means.runner, means.device, means.port, means.farm, flash=True)
     return Plan(board, runner, means.template, means.options, means.toolchain)
 
 

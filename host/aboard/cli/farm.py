@@ -68,9 +68,7 @@ def _described(offer: Offer, now: float) -> FarmWorkerInfo:
 def _report(result: FarmStatusResult) -> str:
     if not result.workers:
         return paragraph("The farm has no worker. Start one where boards are: `aboard farm worker ADDRESS`.")
-    rows = [
-        (w.name, w.kind, _boards(w.boards), w.device, w.state, _held(w), w.jobs, w.done) for w in result.workers
-    ]
+    rows = [(w.name, w.kind, _boards(w.boards), w.device, w.state, _held(w), w.jobs, w.done) for w in result.workers]
     text = table(("worker", "kind", "boards", "device", "state", "holder", "jobs", "done"), rows)
     bad = [w for w in result.workers if w.state in ("gone", "quarantined")]
     return "\n\n".join([text, *(f"{w.name} ({w.state}):\n" + "\n".join(f"  {line}" for line in w.log) for w in bad)])

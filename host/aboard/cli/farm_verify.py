@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,8 +22,6 @@ from aboard.errors import ModelError
 if TYPE_CHECKING:
     from aboard.matrix.row import Row, RowSpec
     from aboard.matrix.table import FilledRow
-
-_T = TypeVar("_T")
 
 _NOT_EXACT = 1
 
@@ -97,7 +95,8 @@ def command(
     """
     if not named and where is None:
         raise click.UsageError("Missing option '--boards' or '--where'.")
-    from aboard.matrix import files, table as tables
+    from aboard.matrix import files
+    from aboard.matrix import table as tables
 
     keys = [boards.load(name).id for name in named]
     specs = _files(models)

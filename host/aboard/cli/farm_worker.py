@@ -24,7 +24,9 @@ from aboard.farm.station import StationSpec
 )
 @click.argument("address", metavar="ADDRESS")
 @click.option(
-    "--host", metavar="IP", help="Address of this machine on which workers listen. Default: the loopback, if ADDRESS is."
+    "--host",
+    metavar="IP",
+    help="Address of this machine on which workers listen. Default: loopback, if ADDRESS is.",
 )
 @click.option(
     "--emulators",
@@ -44,7 +46,7 @@ from aboard.farm.station import StationSpec
 )
 @click.option(
     "--attach",
-    "attached",
+    "plugged",
     metavar="BOARD@DEVICE",
     multiple=True,
     help="An attached board: its id, and its serial number or port; can be repeated. all: all that are unambiguous.",
@@ -71,7 +73,7 @@ def command(
     host: str | None,
     emulators: int,
     builds: int,
-    attached: tuple[str, ...],
+    plugged: tuple[str, ...],
     flasher: str | None,
     power_cycle: str | None,
     quarantine: int,
@@ -84,24 +86,24 @@ def command(
     listens = supervisor.host_of(address, host)
     stations = [
         StationSpec("board", board, device, flasher=flasher, power_cycle=power_cycle, limit=quarantine)
-        for board, device in _attached(attached)
+        for board, device in _plugged(plugged)
     ]
     stations += [StationSpec("emulator")] * emulators + [StationSpec("builds")] * builds
     if not stations:
         raise InputError(
-            "farm worker: gives nothing to the farm, got no board, no emulator and no builds. Say --attach BOARD@DEVICE, "
-            "--emulators 1 or --builds 1"
+            "farm worker: gives nothing to the farm, got no board, no emulator and no builds. Say --attach "
+            "BOARD@DEVICE, --emulators 1 or --builds 1"
         )
     supervisor.run(address, listens, stations, console.note)
 
 
-def _attached(words: tuple[str, ...]) -> list[tuple[str, str | None]]:
+def _plugged(words: tuple[str, ...]) -> list[tuple[str, str | None]]:
     """Returns board ids and devices.
 
     Raises:
         BoardError: A board is unknown.
     """
-    found = []
+    found: list[tuple[str, str | None]] = []
     for word in words:
         if word == "all":
             single = [device for device in usb.devices() if len(device.boards) == 1]

@@ -79,6 +79,11 @@ device_option = click.option(
     help="The attached board: serial number of its probe, its port, or its boot loader's drive (`aboard devices`).",
 )
 port_option = click.option("--port", metavar="PORT", help="Serial port of the RPC, if it is not the port of the probe.")
+farm_option = click.option(
+    "--farm",
+    metavar="ADDRESS",
+    help="Run on a board of a farm, whose scheduler is at this address, such as tcp://127.0.0.1:8786 (`aboard farm`).",
+)
 toolchain_option = click.option(
     "--toolchain",
     metavar="NAME",
@@ -253,6 +258,7 @@ class Means:
         runner: Name of the runner or flasher.
         device: Serial number, port or drive of the attached board.
         port: Serial port of its RPC.
+        farm: Address of the scheduler of a farm that has the board.
     """
 
     template: str | None
@@ -261,6 +267,7 @@ class Means:
     runner: str | None
     device: str | None = None
     port: str | None = None
+    farm: str | None = None
 
 
 def means_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -271,7 +278,15 @@ def means_options(function: Callable[..., Any]) -> Callable[..., Any]:
         means = Means(**{field.name: kwargs.pop(field.name) for field in fields(Means)})
         return function(*args, means=means, **kwargs)
 
-    for add in (toolchain_option, port_option, device_option, runner_option, template_options, template_option):
+    for add in (
+        toolchain_option,
+        farm_option,
+        port_option,
+        device_option,
+        runner_option,
+        template_options,
+        template_option,
+    ):
         given = add(given)
     return given
 

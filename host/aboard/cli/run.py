@@ -12,10 +12,12 @@ import numpy as np
 from aboard import runners
 from aboard.api import Session
 from aboard.base.table import amount, facts
+from aboard.cli import choice
 from aboard.cli.console import Console
 from aboard.cli.options import (
     device_option,
     example,
+    farm_option,
     force_option,
     input_option,
     output_option,
@@ -94,6 +96,7 @@ class Outcome:
 @runner_option
 @device_option
 @port_option
+@farm_option
 @click.option("--model", metavar="NAME", help="Name of the model, if the project has several.")
 @profile_option
 @output_options
@@ -109,6 +112,7 @@ def command(
     runner: str | None,
     device: str | None,
     port: str | None,
+    farm: str | None,
     model: str | None,
     profile: bool,
 ) -> None:
@@ -126,7 +130,7 @@ def command(
     step = Step(begin, keep=save_state is not None)
     feed = read_input(source, manifest)
     devices = runners.devices_of(opened.models)
-    chosen = runners.choose(opened.board, runner, devices=devices, device=device, port=port)
+    chosen = choice.runner(opened.board, devices, runner, device, port, farm)
     outcome = infer(console, opened, chosen, manifest, feed, profile, step)
     if save_state is not None and outcome.state is not None:
         input_files.save(save_state, outcome.state, force=force)

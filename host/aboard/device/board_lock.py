@@ -1,9 +1,9 @@
 """The lock of an attached board: one process at a time flashes it and talks to it.
 
-The lock is an advisory lock (`flock`) on a file that is named after the board's debug probe, else after its serial port.
-The system frees it when its process ends, and not before: also a process that is stopped keeps its board. A process may
-take a lock several times. Programs that know nothing of aboard are kept away by the lock of the port itself, as long as
-it is open (`transports.serial`).
+The lock is an advisory lock (`flock`) on a file that is named after the board's debug probe, else after its serial
+port. The system frees it when its process ends, and not before: also a process that is stopped keeps its board. A
+process may take a lock several times. Programs that know nothing of aboard are kept away by the lock of the port
+itself, as long as it is open (`transports.serial`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from aboard.errors import TransportError
 _FOLDERS = (Path("/run/lock"), Path("/var/lock"))
 _NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
 _LONGEST = 200
+#: Name of this program in the messages of others.
 HOLDER = "aboard"
 # All users share the file, so that a board that one of them uses is busy for all.
 _MODE = 0o666
@@ -104,7 +105,7 @@ def _opened(path: Path) -> int:
         # Two processes may make it at once: both open the same file then.
         fd = os.open(path, os.O_RDWR | os.O_CREAT | _NO_FOLLOW, _MODE)
         with contextlib.suppress(OSError):
-            os.chmod(path, _MODE)  # the mask of the process took rights away
+            path.chmod(_MODE)  # the mask of the process took rights away
         return fd
     except OSError as error:
         raise TransportError(

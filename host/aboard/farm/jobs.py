@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from aboard.api import Session
+from aboard.api import Project, Session
 from aboard.errors import AboardError
 from aboard.farm import shipping, station
 from aboard.farm.station import Station
@@ -21,9 +21,7 @@ _T = TypeVar("_T")
 
 #: Resource of the processes that build.
 BUILD = "build"
-#: A client that does not use its line for so long has gone, in seconds.
-IDLE_S = 60.0
-_TRIES = 2
+_WATCH_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -64,22 +62,23 @@ def on_board(work: Callable[[Session], _T], packed: bytes, holder: str) -> _T | 
     _leave_to_others(here)
     try:
         with here.held(holder), shipping.unpacked(packed) as project:
-            for _ in range(_TRIES):
-                try:
-                    with here.session(project) as session:
-                        result = work(session)
-                    here.failures = 0
-                    return result
-                except AboardError as error:
-                    if not here.blame(error):
-                        return Failure.of(error)
-                    failure = Failure.of(error, of_board=True)
-                    if here.quarantined:
-                        break
-                    here.recover()
-            return failure
+            result = _tried(here, project, work)
+            if isinstance(result, Failure) and result.of_board and not here.quarantined:
+                here.recover()
+                result = _tried(here, project, work)
+            return result
     except AboardError as error:
         return Failure.of(error)
+
+
+def _tried(here: Station, project: Project, work: Callable[[Session], _T]) -> _T | Failure:
+    try:
+        with here.session(project) as session:
+            result = work(session)
+    except AboardError as error:
+        return Failure.of(error, of_board=here.blame(error))
+    here.failures = 0
+    return result
 
 
 def _leave_to_others(here: Station) -> None:
@@ -102,19 +101,20 @@ class Lease:
     runner: Runner
     line: Transport
     ended: threading.Event = field(default_factory=threading.Event)
-    used: float = field(default_factory=time.monotonic)
     pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
 
     def exchange(self, data: bytes, timeout_s: float) -> bytes:
         """Writes bytes and waits for bytes of the device; errors as for a transport."""
-        self.used = time.monotonic()
         if data:
             self.line.write(data)
         return self.line.read(timeout_s)
 
-    def wait(self) -> None:
-        """Returns when the client has closed the line, or has not used it for `IDLE_S`."""
-        while not self.ended.wait(1.0) and time.monotonic() < self.used + IDLE_S:
+    def wait(self, name: str) -> None:
+        """Returns when the client has closed the line, or is gone: the scheduler then cancels the job of that name."""
+        from distributed import get_worker
+
+        jobs = get_worker().state.tasks
+        while not self.ended.wait(_WATCH_S) and name in jobs and jobs[name].state != "cancelled":
             pass
 
 
@@ -142,7 +142,7 @@ def hold(lease: str, packed: bytes, holder: str) -> Failure | None:
     """Boots a project on the board of this worker and keeps the line open for a client, until the client closes it.
 
     Args:
-        lease: Name of the lease, which the client chose.
+        lease: Name of the lease: the key of this job.
         packed: The project, as `shipping.pack` returns it.
         holder: Who holds the board.
     """
@@ -153,7 +153,7 @@ def hold(lease: str, packed: bytes, holder: str) -> Failure | None:
             line = runner.start(project)
             try:
                 _leases[lease] = Lease(runner, line)
-                _leases[lease].wait()
+                _leases[lease].wait(lease)
             finally:
                 _leases.pop(lease, None)
                 line.close()

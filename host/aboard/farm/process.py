@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from distributed import Worker
-from typing_extensions import override
 
 from aboard.base.scratch import Scratch
 from aboard.device import board_lock
@@ -55,9 +54,8 @@ class ProcessSpec:
 class FarmWorker(Worker):  # type: ignore[misc]
     """A worker that serves no HTTP: Dask's own would listen on another port, which nobody asked for."""
 
-    def start_http_server(self, *arguments: Any, **options: Any) -> None:
+    def start_http_server(self, *_: Any, **__: Any) -> None:
         """Starts nothing."""
-        self.http_server = None
 
 
 def resources(here: Station) -> dict[str, float]:

@@ -53,7 +53,7 @@ def unpacked(packed: bytes) -> Iterator[Project]:
         try:
             with zipfile.ZipFile(io.BytesIO(packed)) as archive:
                 # extractall drops drive letters, leading slashes and `..`.
-                archive.extractall(folder)  # noqa: S202
+                archive.extractall(folder)
         except (zipfile.BadZipFile, OSError) as error:
             raise ProjectError(
                 f"project: cannot be unpacked, got {error}, expected what a client of the farm sends. Send it again"

@@ -97,10 +97,7 @@ class Store:
             raise InputError(
                 f"{path}: not results of `aboard farm`, got a line that is none. Name another folder with -o"
             ) from error
-        if len(whole) < len(content) and not self.rows and whole == b"":
-            # Nothing in it is ours: an unfinished first line of ours begins like this.
-            if not content.startswith(b'{"key": '):
-                raise InputError(
-                    f"{path}: not results of `aboard farm`, got other text. Name another folder with -o"
-                )
+        if content and not whole and not content.startswith(b'{"key": '):
+            # A first line of ours that a killed process left unfinished begins like that.
+            raise InputError(f"{path}: not results of `aboard farm`, got other text. Name another folder with -o")
         os.ftruncate(self._fd, len(whole))

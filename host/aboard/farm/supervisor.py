@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from urllib.parse import urlsplit
 
-from aboard.errors import InputError, ToolError
+from aboard.errors import InputError
 from aboard.farm import engine
 from aboard.farm.station import StationSpec
 from aboard.runners.process import Supervised
@@ -19,11 +19,11 @@ from aboard.runners.process import Supervised
 _POLL_S = 0.2
 #: Pause before a process that ended is started again; twice as long each time, up to the longest.
 _PAUSE_S, _LONGEST_PAUSE_S = 0.5, 30.0
-_STEADY_S = 60.0
+_LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1"}
 
 
 @dataclass
-class _Place:
+class _Slot:
     """A worker process, and when to start the next one."""
 
     name: str
@@ -44,24 +44,29 @@ def host_of(scheduler: str, host: str | None) -> str:
     Raises:
         InputError: The scheduler is on another machine and no address is named, or its address is not one.
     """
-    try:
-        parts = urlsplit(scheduler)
-        is_address = parts.scheme in ("tcp", "tls") and parts.hostname is not None and parts.port is not None
-    except ValueError:
-        is_address = False
-    if not is_address:
+    named = _host_in(scheduler)
+    if named is None:
         raise InputError(
-            f"{scheduler}: not an address of a scheduler, expected tcp://HOST:PORT or tls://HOST:PORT. Give the address "
-            "that `dask scheduler` prints"
+            f"{scheduler}: not an address of a scheduler, expected tcp://HOST:PORT or tls://HOST:PORT. Give the "
+            "address that `dask scheduler` prints"
         )
     if host is not None:
         return host
-    if parts.hostname in ("127.0.0.1", "localhost", "::1"):
-        return str(parts.hostname) if parts.hostname != "localhost" else "127.0.0.1"
+    if named in _LOOPBACK:
+        return _LOOPBACK[named]
     raise InputError(
         f"{scheduler}: on which address of this machine workers listen, got none, as the scheduler is on another "
         "machine. Name one with --host"
     )
+
+
+def _host_in(scheduler: str) -> str | None:
+    """Returns the host in an address; None if it is not an address of a scheduler."""
+    try:
+        parts = urlsplit(scheduler)
+        return parts.hostname if parts.scheme in ("tcp", "tls") and parts.port else None
+    except ValueError:
+        return None
 
 
 def run(scheduler: str, host: str, stations: Sequence[StationSpec], note: Callable[[str], None]) -> None:
@@ -78,41 +83,38 @@ def run(scheduler: str, host: str, stations: Sequence[StationSpec], note: Callab
         ToolError: A process cannot be started.
     """
     engine.require()
-    places = [_place(scheduler, host, number, spec) for number, spec in enumerate(stations)]
+    slots = [_slot(scheduler, host, number, spec) for number, spec in enumerate(stations)]
     try:
         while True:
-            for place in places:
-                _tend(place, note)
+            for slot in slots:
+                _tend(slot, note)
             time.sleep(_POLL_S)
     finally:
-        for place in places:
-            if place.process is not None:
-                place.process.stop()
+        for slot in slots:
+            if slot.process is not None:
+                slot.process.stop()
 
 
-def _place(scheduler: str, host: str, number: int, spec: StationSpec) -> _Place:
+def _slot(scheduler: str, host: str, number: int, spec: StationSpec) -> _Slot:
     what = spec.board or spec.kind
     name = f"{socket.gethostname()}-{os.getpid()}-{number}-{what}"
     words = json.dumps({"scheduler": scheduler, "host": host, "name": name, "station": asdict(spec)})
-    return _Place(name, [sys.executable, "-m", "aboard.farm.process", words])
+    return _Slot(name, [sys.executable, "-m", "aboard.farm.process", words])
 
 
-def _tend(place: _Place, note: Callable[[str], None]) -> None:
+def _tend(slot: _Slot, note: Callable[[str], None]) -> None:
     """Starts the process if it is time, passes on what it says, and notices its end."""
-    if place.process is None:
-        if time.monotonic() < place.start_at:
+    if slot.process is None:
+        if time.monotonic() < slot.start_at:
             return
-        place.process, place.is_ready = Supervised(f"worker {place.name}", place.command), False
-    while (line := place.process.line(0)) is not None:
-        place.is_ready = place.is_ready or line == "ready"
-        note(f"{place.name}: {line}")
-    if place.process.alive():
+        slot.process, slot.is_ready = Supervised(f"worker {slot.name}", slot.command), False
+    while (line := slot.process.line(0)) is not None:
+        slot.is_ready = slot.is_ready or line == "ready"
+        note(f"{slot.name}: {line}")
+    if slot.process.alive():
         return
-    reason = place.process.end_reason()
-    place.process.stop()
-    place.pause_s = _PAUSE_S if place.is_ready else min(place.pause_s * 2, _LONGEST_PAUSE_S)
-    note(f"{reason}; starts again in {place.pause_s:g} s")
-    place.process, place.start_at = None, time.monotonic() + place.pause_s
-
-
-__all__ = ["ToolError", "host_of", "run"]
+    reason = slot.process.end_reason()
+    slot.process.stop()
+    slot.pause_s = _PAUSE_S if slot.is_ready else min(slot.pause_s * 2, _LONGEST_PAUSE_S)
+    note(f"{reason}; starts again in {slot.pause_s:g} s")
+    slot.process, slot.start_at = None, time.monotonic() + slot.pause_s

@@ -77,11 +77,13 @@ def junit(found: Sequence[FilledRow]) -> str:
         mine = [one.row for one in found if one.row.board == board]
         failed = [row for row in mine if row.state in ("different", "refused")]
         broken = [row for row in mine if row.state == "failed"]
-        counts = {"tests": str(len(mine)), "failures": str(len(failed)), "errors": str(len(broken))}
-        suite = ElementTree.SubElement(root, "testsuite", name=board, **counts)
+        counts = {"tests": len(mine), "failures": len(failed), "errors": len(broken)}
+        attributes = {"name": board, **{name: str(count) for name, count in counts.items()}}
+        suite = ElementTree.SubElement(root, "testsuite", attributes)
         for row in mine:
-            time = {} if row.seconds is None else {"time": f"{row.seconds:.6f}"}
-            case = ElementTree.SubElement(suite, "testcase", classname=board, name=f"{row.model} {row.opt}", **time)
+            time: dict[str, str] = {} if row.seconds is None else {"time": f"{row.seconds:.6f}"}
+            named = {"classname": board, "name": f"{row.model} {row.opt}"}
+            case = ElementTree.SubElement(suite, "testcase", {**named, **time})
             if row.state != "exact":
                 kind = "error" if row.state == "failed" else "failure"
                 ElementTree.SubElement(case, kind, message=_printable(row.message), type=row.state)

@@ -51,6 +51,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="SERIAL",
         help="Serial number or port of the board, if several are attached.",
     )
+    group.addoption(
+        "--aboard-farm",
+        metavar="ADDRESS",
+        help="Run on boards of a farm, whose scheduler is at this address (`aboard farm`).",
+    )
     parser.addini(_BOARD, "Boards, unless --aboard-board names some.", type="args", default=[])
     parser.addini(_RUNNER, "Runner, unless --aboard-runner names one.", default="")
 
@@ -150,8 +155,9 @@ def aboard_device(
     from aboard.testing import workshop
 
     with _plainly():
+        option = request.config.getoption
         session = workshop.boot(
-            aboard_project, aboard_runner, request.config.getoption("--aboard-device"), on_log=_LOG.info
+            aboard_project, aboard_runner, option("--aboard-device"), on_log=_LOG.info, farm=option("--aboard-farm")
         )
     with session:
         yield session

@@ -8,6 +8,7 @@ from pathlib import Path
 from aboard import runners
 from aboard.api import Project, Session, create
 from aboard.boards.board import Board
+from aboard.cli import choice
 from aboard.cli import model as model_argument
 from aboard.cli.options import Place
 from aboard.project.create import Bundle
@@ -51,7 +52,11 @@ class Workshop:
 
 
 def boot(
-    project: Project, runner: str | None, device: str | None, on_log: Callable[[str], None] | None = None
+    project: Project,
+    runner: str | None,
+    device: str | None,
+    on_log: Callable[[str], None] | None = None,
+    farm: str | None = None,
 ) -> Session:
     """Boots a project's image, or flashes it, and connects to it.
 
@@ -61,11 +66,12 @@ def boot(
             flasher.
         device: Serial number or port of an attached board.
         on_log: Receives what the firmware logs.
+        farm: Address of the scheduler of a farm that has the board; then no runner and no device are named.
 
     Raises:
         AboardError: The runner does not support the board, or the device does not answer correctly.
     """
     needed = runners.devices_of(project.models)
     # The image was built for this run, so an attached board cannot have it yet.
-    chosen = runners.choose(project.board, runner, devices=needed, device=device, flash=True)
+    chosen = choice.runner(project.board, needed, runner, device, None, farm, flash=True)
     return Session.open(project, chosen, on_log=on_log)
