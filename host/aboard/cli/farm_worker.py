@@ -85,8 +85,8 @@ def command(
     """
     listens = supervisor.host_of(address, host)
     stations = [
-        StationSpec("board", board, device, flasher=flasher, power_cycle=power_cycle, limit=quarantine)
-        for board, device in _plugged(plugged)
+        StationSpec("board", board, device, port, flasher, power_cycle, quarantine)
+        for board, device, port in _plugged(plugged)
     ]
     stations += [StationSpec("emulator")] * emulators + [StationSpec("builds")] * builds
     if not stations:
@@ -97,18 +97,19 @@ def command(
     supervisor.run(address, listens, stations, console.note)
 
 
-def _plugged(words: tuple[str, ...]) -> list[tuple[str, str | None]]:
-    """Returns board ids and devices.
+def _plugged(words: tuple[str, ...]) -> list[tuple[str, str | None, str | None]]:
+    """Returns board id, serial number and port of each attached board.
 
     Raises:
         BoardError: A board is unknown.
     """
-    found: list[tuple[str, str | None]] = []
+    found: list[tuple[str, str | None, str | None]] = []
     for word in words:
         if word == "all":
             single = [device for device in usb.devices() if len(device.boards) == 1]
-            found += [(device.boards[0], device.label) for device in single]
+            found += [(device.boards[0], device.serial_number, next(iter(device.ports), None)) for device in single]
             continue
         board, _, device = word.partition("@")
-        found.append((boards.load(board).id, device or None))
+        is_port = device.startswith("/")
+        found.append((boards.load(board).id, None if is_port else device or None, device if is_port else None))
     return found

@@ -161,9 +161,8 @@ class FarmLine(Transport):
         """Sends the written bytes and waits for bytes; see `Transport.read`."""
         self._check_open()
         data, self._outgoing = bytes(self._outgoing), bytearray()
-        found = _called(
-            self._client, self._where, jobs.exchange, self._lease.key, data, min(timeout_s, _LONGEST_READ_S)
-        )
+        wait_s = min(timeout_s, _LONGEST_READ_S)
+        found = _called(self._client, self._where, jobs.exchange, self._lease.key, data, wait_s)
         if isinstance(found, Failure):
             self.reason = found.message
             raise TransportError(f"{self.name}: the board of the farm is gone. Run it again")

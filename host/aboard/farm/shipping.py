@@ -6,7 +6,6 @@ import io
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aboard.api import Project
@@ -58,10 +57,9 @@ def unpacked(packed: bytes) -> Iterator[Project]:
             raise ProjectError(
                 f"project: cannot be unpacked, got {error}, expected what a client of the farm sends. Send it again"
             ) from error
-        _build_folder(folder)
-        yield Project.open(folder)
-
-
-def _build_folder(folder: Path) -> None:
-    """Makes the folder in which flashers write their log."""
-    (folder / projects.BUILD_FOLDER).mkdir(exist_ok=True)
+        # Flashers write their log there.
+        (folder / projects.BUILD_FOLDER).mkdir(exist_ok=True)
+        project = Project.open(folder)
+        require_image(project)
+        project.image.chmod(0o755)  # archives lose the right to execute
+        yield project

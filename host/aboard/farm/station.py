@@ -115,7 +115,7 @@ class Station:
         """
         if self.spec.kind == "board":
             board = boards.load(str(self.spec.board))
-            found = usb.find(board, self.spec.device or self.spec.port)
+            found = usb.find(board, self._named)
             self._place = usb.Connection(found.serial_number, self.spec.port or found.port, found.drive)
             if self._place == usb.Connection():
                 raise ToolError(
@@ -123,6 +123,12 @@ class Station:
                     f"--attach {board.id}@/dev/ttyUSB0"
                 )
             self._lock = BoardLock(self._place)
+
+    @property
+    def _named(self) -> str | None:
+        """What selects the board among the attached devices: its serial number, else a port that may be a device's."""
+        port = self.spec.port
+        return self.spec.device or (port if port is not None and port.startswith("/dev/") else None)
 
     @property
     def boards(self) -> list[str]:
@@ -168,7 +174,7 @@ class Station:
         if self.spec.kind != "board":
             yield runners.choose(project.board, devices=runners.devices_of(project.models))
             return
-        serial = SerialRunner(project.board, self.spec.device or self.spec.port, self._place.port)
+        serial = SerialRunner(project.board, self._named, self._place.port)
         try:
             with Session.open(project, serial, timing=_TIMING):
                 pass
@@ -229,11 +235,14 @@ class Station:
         return _TIMING if self.spec.kind == "board" else None
 
     def _flash(self, project: Project, board: Board, error: AboardError) -> None:
-        if self.spec.flasher is None and not any(f.missing() is None for f in flashers.possible(board)):
-            raise error
-        name = self.spec.flasher or flashers.choose(board).name
+        try:
+            name = flashers.choose(board, self.spec.flasher, project.info.template).name
+        except ToolError:
+            if self.spec.flasher is not None:
+                raise
+            raise error from None
         self.note(f"flashing with {name}, as {error}")
-        with Session.open(project, runner_of(name)(board, self.spec.device, self._place.port)):
+        with Session.open(project, runner_of(name)(board, self._named, self._place.port)):
             pass
 
 

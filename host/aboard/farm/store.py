@@ -44,12 +44,13 @@ class Store:
         if path is None:
             return
         try:
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _NO_FOLLOW, 0o666)
-            if file_lock.take(self._fd) is False:
-                raise InputError(f"{path}: another process writes it. Wait for its end, or name another folder with -o")
-            self._read(path)
+            self._open(path)
         except OSError as error:
+            self.close()
             raise InputError(f"{path}: cannot be opened, got {error.strerror}. Name another folder with -o") from error
+        except InputError:
+            self.close()
+            raise
 
     def record(self, key: str, row: Any) -> bool:
         """Records a result; False if the key has one already, which stays.
@@ -85,6 +86,12 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _open(self, path: Path) -> None:
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _NO_FOLLOW, 0o666)
+        if file_lock.take(self._fd) is False:
+            raise InputError(f"{path}: another process writes it. Wait for its end, or name another folder with -o")
+        self._read(path)
 
     def _read(self, path: Path) -> None:
         content = path.read_bytes()
