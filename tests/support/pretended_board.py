@@ -75,6 +75,12 @@ def running(image: Path, port: Path, seed: int | None = None) -> Iterator[subpro
         process.communicate()  # its standard input ends, and so does the board
 
 
+def firmware(pid: int) -> int:
+    """Returns the process id of the image that the process of a board runs."""
+    (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return int(child)
+
+
 def main() -> None:
     board = PretendedBoard(Path(sys.argv[1]), Path(sys.argv[2]))
     draw = random.Random(int(sys.argv[3])) if len(sys.argv) > 3 else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from aboard import boards
@@ -10,6 +12,7 @@ from aboard.cli.options import example, pass_console
 from aboard.cli.output_options import output_options
 from aboard.device import usb
 from aboard.errors import InputError
+from aboard.farm import hardware_map as hardware_maps
 from aboard.farm import supervisor
 from aboard.farm.station import StationSpec
 
@@ -51,6 +54,12 @@ from aboard.farm.station import StationSpec
     multiple=True,
     help="An attached board: its id, and its serial number or port; can be repeated. all: all that are unambiguous.",
 )
+@click.option(
+    "--hardware-map",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Attached boards: the connected ones of a hardware map of Zephyr's twister.",
+)
 @click.option("--flasher", metavar="NAME", help="Tool that flashes the attached boards. Default: the first installed.")
 @click.option(
     "--power-cycle",
@@ -74,6 +83,7 @@ def command(
     emulators: int,
     builds: int,
     plugged: tuple[str, ...],
+    hardware_map: Path | None,
     flasher: str | None,
     power_cycle: str | None,
     quarantine: int,
@@ -86,7 +96,7 @@ def command(
     listens = supervisor.host_of(address, host)
     stations = [
         StationSpec("board", board, device, port, flasher, power_cycle, quarantine)
-        for board, device, port in _plugged(plugged)
+        for board, device, port in [*_plugged(plugged), *(hardware_maps.read(hardware_map) if hardware_map else [])]
     ]
     stations += [StationSpec("emulator")] * emulators + [StationSpec("builds")] * builds
     if not stations:

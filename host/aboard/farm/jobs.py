@@ -22,6 +22,8 @@ _T = TypeVar("_T")
 #: Resource of the processes that build.
 BUILD = "build"
 _WATCH_S = 1.0
+# A job that leaves for another worker may come back at once, if there is no other.
+_BACK_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def _leave_to_others(here: Station) -> None:
     if here.state in (station.State.QUARANTINED, station.State.GONE):
         from distributed import Reschedule
 
-        time.sleep(0.2)  # the scheduler may not know yet, and would give the job back at once
+        time.sleep(_BACK_S)
         raise Reschedule
 
 

@@ -83,11 +83,12 @@ def offers(client: Client) -> list[Offer]:
 
 def _offer(address: str, worker: dict[str, Any], jobs: int) -> Offer:
     stated = worker["metrics"]["aboard"]
+    able = tuple(sorted(key for key, count in worker["resources"].items() if count and key != BUILD))
     known = {name: stated.get(name) for name in ("kind", "version", "device", "state", "holder", "since", "failures")}
     return Offer(
         address=address,
         name=str(worker["name"]),
-        boards=tuple(sorted(key for key, count in worker["resources"].items() if count and key != BUILD)),
+        boards=able if stated["state"] in ("free", "busy") else (),
         done=stated["done"],
         log=tuple(stated["log"]),
         seen=worker["last_seen"],
@@ -185,7 +186,9 @@ def _parsed(text: str, where: str) -> tuple[str, str, str]:
 def _holds(condition: tuple[str, str, str], board: Board) -> bool:
     name, relation, value = condition
     if name in ("ram", "flash"):
-        size = sum(region.size_bytes for region in board.memory if region.load == (name == "flash"))
+        size = board.ram_bytes if name == "ram" else board.flash_bytes
+        if size is None:
+            return False
         number, unit = _SIZE.match(value).groups()  # type: ignore[union-attr]
         limit = int(number) * _SCALE[unit.upper()]
         return {"=": size == limit, ">=": size >= limit, "<=": size <= limit, ">": size > limit, "<": size < limit}[

@@ -14,6 +14,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+import dask
 from distributed import Worker
 
 from aboard.base.scratch import Scratch
@@ -85,19 +86,15 @@ async def serve(spec: ProcessSpec, here: Station, folder: str) -> None:
 
 
 async def _withdraw(worker: Worker, here: Station, offered: dict[str, float]) -> None:
-    """Tells the scheduler when the board takes no jobs, and when it takes them again.
+    """Tells the scheduler when the board is in quarantine, so that it gets no more jobs.
 
-    The worker's own count stays, so that jobs that are here already run, and leave for other workers by themselves.
+    The worker's own count stays, so that jobs which are here already run, and leave for other workers by themselves. A
+    board that is gone for a moment keeps its place: Dask would not look at waiting jobs when a board is back.
     """
-    was_usable = True
-    while True:
+    while not here.quarantined:
         await asyncio.sleep(_WATCH_S)
-        usable = here.state in (station.State.FREE, station.State.BUSY)
-        if usable != was_usable:
-            given = offered if usable else dict.fromkeys(offered, 0.0)
-            await worker.scheduler.add_resources(resources=given, worker=worker.contact_address)
-            here.note("takes jobs again" if usable else f"takes no jobs: {here.state.value}")
-            was_usable = usable
+    await worker.scheduler.set_resources(resources=dict.fromkeys(offered, 0.0), worker=worker.contact_address)
+    here.note("takes no more jobs until its worker is started again")
 
 
 def main() -> None:
@@ -109,6 +106,8 @@ def main() -> None:
     logging.getLogger("aboard.farm").addHandler(handler)
     logging.getLogger("aboard.farm").setLevel(logging.INFO)
     board_lock.HOLDER = "aboard farm worker"
+    # Nobody looks at the profile of a worker, which costs some percent of the time of short jobs.
+    dask.config.set({"distributed.worker.profile.enabled": False})
     try:
         here = station.begin(spec.station)
     except AboardError as error:

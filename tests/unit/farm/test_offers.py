@@ -21,8 +21,8 @@ FARM = [offer("arm/mps2_an385", "arm/mps2_an386", "bbc/microbit"), offer("riscv/
     [
         ("core=cortex-m4", ["arm/mps2_an386"]),
         ("core=cortex-m0 and ram<32K", ["bbc/microbit"]),
-        ("flash>=262144 and flash<=256K", ["bbc/microbit"]),
-        ("soc=riscv/qemu_virt32", ["riscv/qemu_virt32"]),
+        ("flash=262144 and ram<=16K and ram>8K", ["bbc/microbit"]),
+        ("ram>=8M and flash>=64K", ["riscv/qemu_virt32"]),
         ("feature=dsp", ["arm/mps2_an386"]),
         ("board=arm/mps2_an385", ["arm/mps2_an385"]),
         ("soc=arm/mps2_an386 and ram>=128K", ["arm/mps2_an386"]),

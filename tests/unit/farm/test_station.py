@@ -97,8 +97,7 @@ def test_a_board_that_hangs_is_power_cycled(port: Path, packed: bytes, fast: Non
     keeper = int((port.parent / "pid").read_text())
     mine = here(port, power_cycle=f"sh -c 'kill -USR1 {keeper}; sleep 0.5'")
     assert isinstance(jobs.on_board(label, packed, "me"), int)
-    (child,) = (int(pid) for pid in Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split())
-    os.kill(child, signal.SIGSTOP)
+    os.kill(pretended_board.firmware(keeper), signal.SIGSTOP)
     assert jobs.on_board(label, packed, "me") == np.load(SAMPLES)["y"][0]
     assert mine.failures == 0
     assert any("power cycle: sh -c" in line for line in mine.log)
@@ -109,8 +108,7 @@ def test_quarantine(port: Path, packed: bytes, fast: None) -> None:
 
     mine = here(port, limit=3)
     keeper = int((port.parent / "pid").read_text())
-    (child,) = (int(pid) for pid in Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split())
-    os.kill(child, signal.SIGSTOP)
+    os.kill(pretended_board.firmware(keeper), signal.SIGSTOP)
     found = jobs.on_board(label, packed, "me")
     assert isinstance(found, Failure)
     assert (found.kind, found.of_board, mine.failures) == ("DeviceTimeout", True, 2)

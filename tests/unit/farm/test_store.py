@@ -46,7 +46,7 @@ def test_what_is_not_ours_stays(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     for content in (b"dear diary", b"dear\ndiary\n", b'{"row": 1}\n', b"[1]\n"):
         file.write_bytes(content)
-        with pytest.raises(InputError, match="not results of `aboard farm`, got .*Name another folder with -o"):
+        with pytest.raises(InputError, match=r"not results of `aboard farm`, got .*Name another folder with -o"):
             Store(file)
         assert file.read_bytes() == content
     with Store(tmp_path / "other"), pytest.raises(InputError, match="another process writes it"):
