@@ -26,7 +26,8 @@ PICTURES = np.load(resources.models() / "digits_test.npz")["x"]
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Returns a TCP port that no process has."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
@@ -43,7 +44,7 @@ class Farm:
     """
 
     def __init__(self, folder: Path, ttl_s: float) -> None:
-        self.port = _free_port()
+        self.port = free_port()
         self.address = f"tcp://127.0.0.1:{self.port}"
         self.log = folder / "log"
         self._environment = {

@@ -13,6 +13,7 @@ import hashlib
 import os
 import tempfile
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,6 +71,16 @@ class BoardLock:
             known.count -= 1
             if known.count == 0:
                 os.close(_held.pop(path).fd)
+
+
+@contextlib.contextmanager
+def locked(place: Connection) -> Iterator[None]:
+    """Has a board for this process while the context lasts; errors as for `BoardLock`."""
+    lock = BoardLock(place)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _name(place: Connection) -> str:

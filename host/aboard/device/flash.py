@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from aboard import flashers
 from aboard.base import extensions, programs
 from aboard.base.scratch import Scratch
-from aboard.device import usb
+from aboard.device import board_lock, usb
 from aboard.device.usb import Connection
 from aboard.errors import DeviceError, FlashError, ToolError, WrongModelError
 from aboard.flashers import Flasher, Job
@@ -111,9 +111,10 @@ def write(
     Raises:
         FlashError: The tool failed. The message states whether the board's flash was changed.
         ToolError: There is no image, or the tool is missing.
+        TransportError: Another process has the board.
     """
     log = project.path / "build" / LOG_NAME
-    with job(project, flasher, place) as told:
+    with board_lock.locked(place), job(project, flasher, place) as told:
         started = time.monotonic()
         try:
             done = flasher.run(told)

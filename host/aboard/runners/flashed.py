@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from aboard import flashers
 from aboard.boards.board import Board
-from aboard.device import flash, usb
+from aboard.device import flash
 from aboard.runners.serial import SerialRunner
 from aboard.transports.base import Transport
 
@@ -39,10 +39,13 @@ class FlashedRunner(SerialRunner):
         Raises:
             FlashError: The tool failed. The message states whether the board's flash was changed.
         """
-        self.stop()
-        place = usb.find(self.board, self.device)
-        flash.write(project, flash.choose(project, self.flasher), place)
-        self._line = self.connect(project, place)
+        place = self._taken()
+        try:
+            flash.write(project, flash.choose(project, self.flasher), place)
+            self._line = self.connect(project, place)
+        except BaseException:
+            self.stop()
+            raise
         return self._line
 
 

@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from aboard.boards.board import Board
 from aboard.device import flash, usb
+from aboard.device.board_lock import BoardLock
 from aboard.errors import ToolError
 from aboard.runners.base import Runner
 from aboard.transports.base import Transport
@@ -37,6 +38,7 @@ class SerialRunner(Runner):
         self.device = device
         self.port = port
         self._line: Transport | None = None
+        self._lock: BoardLock | None = None
         self._is_board = True
 
     @property
@@ -67,11 +69,22 @@ class SerialRunner(Runner):
 
         Raises:
             ToolError: The board is not attached, or several devices may be the board.
-            TransportError: Another process, which the message names, holds the port.
+            TransportError: Another process, which the message names, holds the board or its port.
         """
-        self.stop()
-        self._line = self.connect(project, usb.find(self.board, self.device))
+        place = self._taken()
+        try:
+            self._line = self.connect(project, place)
+        except BaseException:
+            self.stop()
+            raise
         return self._line
+
+    def _taken(self) -> usb.Connection:
+        """Returns where the board is attached, and locks it until `stop`."""
+        self.stop()
+        place = usb.find(self.board, self.device)
+        self._lock = BoardLock(usb.Connection(place.serial_number, self.port or place.port))
+        return place
 
     def connect(self, project: Project, place: usb.Connection) -> Transport:
         """Opens the serial port of an attached board."""
@@ -90,6 +103,9 @@ class SerialRunner(Runner):
         if self._line is not None:
             self._line.close()
             self._line = None
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
 
     def alive(self) -> bool:
         """True while the port is open. Only the board's replies show whether it runs."""

@@ -13,15 +13,16 @@ import numpy as np
 import pytest
 
 import aboard
+from aboard.api import Session
 from aboard.base import resources
 from aboard.device import board_lock
 from aboard.device.board_lock import BoardLock
-from aboard.device.session import Session
 from aboard.device.usb import Connection
 from aboard.errors import BoardError, ToolError, TransportError
 from aboard.farm import jobs, shipping, station
 from aboard.farm.jobs import Failure
 from aboard.farm.station import State, Station, StationSpec
+from aboard.runners.serial import SerialRunner
 from support import pretended_board
 
 SAMPLES = resources.models() / "digits_test.npz"
@@ -72,6 +73,27 @@ def test_a_board_is_held_until_its_process_ends(port: Path, packed: bytes) -> No
     mine._lock.release()
     mine._lock.release()
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).returncode == 0
+
+
+def test_the_person_at_the_desk_is_told_who_has_the_board(port: Path, packed: bytes) -> None:
+    code = (
+        "import sys; from aboard.farm import station as s; "
+        f"s.begin(s.StationSpec('board', 'host/native', port={str(port)!r})); print(flush=True); sys.stdin.read()"
+    )
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe) as worker:
+        assert worker.stdout is not None
+        worker.stdout.readline()
+        # A worker that is stopped past its lease still has its board, so that nobody writes to it behind its back.
+        worker.send_signal(signal.SIGSTOP)
+        with shipping.unpacked(packed) as project:
+            runner = SerialRunner(project.board, port=str(port))
+            with pytest.raises(TransportError, match=rf"the board is busy, held by aboard \(pid {worker.pid}\)"):
+                Session.open(project, runner)
+            worker.send_signal(signal.SIGCONT)
+            worker.communicate()
+            with Session.open(project, runner) as session:
+                assert label(session) == np.load(SAMPLES)["y"][0]
 
 
 def test_a_process_may_lock_a_board_again(tmp_path: Path) -> None:
