@@ -71,6 +71,22 @@ SESSIONS = (
         ),
     ),
     Session(
+        "farm",
+        (
+            "farm --help",
+            "farm worker --help",
+            "farm worker localhost:8786",
+            "farm worker tcp://farm.lan:8786 --emulators 1",
+            "farm worker tcp://127.0.0.1:8786 --builds 0",
+            "farm worker tcp://127.0.0.1:8786 --attach nowhere/nothing",
+            "farm status --help",
+            "farm verify --help",
+            "farm verify digits --farm tcp://127.0.0.1:8786",
+            "farm verify digits -f x --boards arm/mps2_an386 --farm tcp://127.0.0.1:8786 --opt fast",
+            "farm verify digit --boards arm/mps2_an386 --farm tcp://127.0.0.1:8786",
+        ),
+    ),
+    Session(
         "compile-wrong-models",
         (
             f"compile {CORE}",
