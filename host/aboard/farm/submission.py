@@ -243,7 +243,7 @@ class Submission:
             calls = [[*self._given(client, step), *before]]
             before = [client.submit(_alone, step.function, calls, **_options(step, f"{number}-{unique}"))]
         calls = [[*self._given(client, ticket.steps[-1]), *before] for ticket in tickets]
-        return client.submit(_in_turn, last.function, calls, **_options(last, f"{len(first)}-{unique}"))
+        return client.submit(_one_by_one, last.function, calls, **_options(last, f"{len(first)}-{unique}"))
 
     def _given(self, client: Client, step: Step) -> list[Any]:
         """Returns the arguments of a step, with futures for the shared ones."""
@@ -267,7 +267,7 @@ def _alone(function: Callable[..., Any], calls: Sequence[Sequence[Any]]) -> Any:
     return function(*calls[0])
 
 
-def _in_turn(function: Callable[..., Any], calls: Sequence[Sequence[Any]]) -> tuple[float, list[Any]]:
+def _one_by_one(function: Callable[..., Any], calls: Sequence[Sequence[Any]]) -> tuple[float, list[Any]]:
     """Returns the seconds and the results of calls one after another."""
     began = time.monotonic()
     results = [function(*arguments) for arguments in calls]

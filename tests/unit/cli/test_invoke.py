@@ -12,8 +12,11 @@ from aboard import cli
 from aboard.cli.group import COMMANDS, group
 from aboard.errors import ToolError
 
-LEAVES = [(name,) for name in COMMANDS if name != "ci"] + [
+LEAVES = [(name,) for name in COMMANDS if name not in ("ci", "farm")] + [
     ("ci", "init"),
+    ("farm", "status"),
+    ("farm", "verify"),
+    ("farm", "worker"),
     ("boards", "show"),
     ("targets", "show"),
     ("targets", "why"),

@@ -255,4 +255,4 @@ def test_a_board_on_the_desk_is_flashed_because_it_cannot_have_the_image(tmp_pat
     monkeypatch.setattr(Session, "open", opened)
     got = aboard.testing.workshop.boot(project, "jlink", "0683", on_log=print)
     assert got == (project, "the runner", {"on_log": print})
-    assert asked == {"words": (project.board, "jlink"), "devices": [], "device": "0683", "flash": True}
+    assert asked == {"words": (project.board, "jlink"), "devices": [], "device": "0683", "port": None, "flash": True}
