@@ -18,6 +18,10 @@ import aboard.testing.workshop
 from aboard import runners
 from aboard.api import Project, Session
 from aboard.base import resources
+from aboard.ops import registry
+
+# All ops are registered once in a process, so they are loaded before too.
+registry.names()
 
 pytest_plugins = ["pytester"]
 
