@@ -28,7 +28,8 @@ from aboard.cli.options import (
 )
 from aboard.cli.output_options import output_options
 from aboard.cli.schema_project import CreateResult, ModelInfo
-from aboard.project import templates
+from aboard.project import device_options, templates
+from aboard.target import Target
 
 if TYPE_CHECKING:
     from aboard.project.project import Project
@@ -72,7 +73,9 @@ def command(
     chosen = place.board_or_core()
     if template is not None:
         # Checked before time is spent on compiling.
-        templates.load(template).parse_options(options)
+        plan = templates.load(template)
+        targets = [] if place.target is None else [Target(place.target)]
+        plan.parse_options(options, device_options.offered(plan, targets))
     modules = compile_all(console, models, place, name=name, opt=opt)
     with console.step("creating the project"):
         project = create(modules, chosen, template, output_dir, options, force)

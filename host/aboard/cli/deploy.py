@@ -43,7 +43,7 @@ from aboard.cli.output_options import output_options
 from aboard.cli.schema_project import DeployResult
 from aboard.device import input_files
 from aboard.errors import CapacityError
-from aboard.project import build, mlperf, suitability, templates
+from aboard.project import build, device_options, mlperf, suitability, templates
 from aboard.project.create import subject
 from aboard.project.project import Project
 from aboard.runners import Runner
@@ -160,7 +160,7 @@ def prepare(place: Place, means: Means) -> Plan:
     name = means.template or of_runtime or templates.default(board.id, is_host=board.is_host)
     template = templates.load(name)
     if means.template is not None:
-        template.parse_options(means.options)
+        template.parse_options(means.options, device_options.offered(template, [] if target is None else [target]))
         template.require_server()
     suitability.check(template, board)
     build.check(board, means.template, means.toolchain)

@@ -14,7 +14,7 @@ from aboard.base.version import VERSION
 from aboard.boards.board import Board
 from aboard.boards.zephyr import releases
 from aboard.errors import ProjectError
-from aboard.project import capacity, hooks, mlperf, power_pin, render, suitability, templates
+from aboard.project import capacity, device_options, hooks, mlperf, power_pin, render, suitability, templates
 from aboard.project.placement import Placement
 from aboard.project.project import BUILD_FOLDER, FILE_NAME, Project, ProjectInfo, is_build_folder
 from aboard.project.templates import Option, OptionValue, Template
@@ -68,8 +68,10 @@ def create(
     several = [bundle if isinstance(bundle, (str, Path)) else bundle.with_hooks() for bundle in listed]
     wanted = template or _template_of(several) or templates.default(chosen.id, is_host=chosen.is_host)
     plan = templates.load(wanted)
-    values = mlperf.adjust(options or {}, plan.parse_options(options or {}))
-    values = hooks.adjust(options or {}, values, [_manifest(bundle) for bundle in several])
+    manifests = [_manifest(bundle) for bundle in several]
+    further = device_options.offered(plan, device_options.targets_of(manifests))
+    values = mlperf.adjust(options or {}, plan.parse_options(options or {}, further))
+    values = hooks.adjust(options or {}, values, manifests)
     suitability.check(plan, chosen)
     chosen = power_pin.prepare(chosen, values)
     if plan.build == "zephyr" and "zephyr" in plan.options:
@@ -125,7 +127,8 @@ def _fill(
     _check_regions(memory.placement, template)
     _check_state(models, template, options)
     _check_cores(models, template)
-    for name, text in render.generate(template, board, models, options, memory).items():
+    devices = device_options.files(models, options)
+    for name, text in render.generate(template, board, models, options, memory, devices).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     build_id = _hash(folder)

@@ -14,6 +14,7 @@ from aboard.boards.zephyr import modules
 from aboard.errors import ProjectError
 from aboard.project import mlperf, power_pin, renode_platform
 from aboard.project.capacity import MemoryUse
+from aboard.project.device_options import DeviceFiles
 from aboard.project.templates import OptionValue, Template
 from aboard.rpc import framing
 from aboard.rpc.messages import MAJOR, MINOR, Header, Type
@@ -37,6 +38,7 @@ def generate(
     models: Sequence[Manifest],
     options: Mapping[str, OptionValue],
     memory: MemoryUse,
+    devices: DeviceFiles,
 ) -> dict[str, str]:
     """Returns the files of a project, without models, build id and `project.json`, by path.
 
@@ -46,15 +48,16 @@ def generate(
         models: Manifests of the models.
         options: Values of all options of the template.
         memory: Memory that the models need together.
+        devices: What options of the models' devices add.
     """
-    firmware = _firmware(template, board, options)
+    firmware = {**_firmware(template, board, options), **devices.files}
     baud = int(options.get("baud", 0)) or (board.rpc.baud if board.rpc else 0)
     context: dict[str, object] = {
         "board": board,
         "board_macros": list(_board_macros(board, template, options, baud)),
         "baud": baud,
         "cpu": cpus.find(board.core().mcpu),
-        "definitions": _definitions(options),
+        "definitions": [*_definitions(options), *devices.definitions],
         "constants_bytes": sum(model.weights_bytes for model in models),
         "features": [feature for option, feature in _FEATURES.items() if options.get(option)],
         "generator": f"aboard {VERSION}",
@@ -158,9 +161,11 @@ def _firmware(template: Template, board: Board, options: Mapping[str, OptionValu
 
 
 def _include_folders(firmware: Mapping[str, str]) -> list[str]:
-    """Returns the folders of port headers, without the folder that replaces headers of the C library."""
+    """Returns the folders of headers of ports and devices, without the one that replaces headers of the C library."""
     ports = {
-        str(PurePosixPath(path).parent) for path in firmware if path.startswith("firmware/ports/") and path[-2:] == ".h"
+        str(PurePosixPath(path).parent)
+        for path in firmware
+        if path.startswith(("firmware/ports/", "firmware/devices/")) and path[-2:] == ".h"
     }
     return sorted(folder for folder in ports if not folder.endswith("/include"))
 

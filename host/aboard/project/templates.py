@@ -191,20 +191,24 @@ class Template(_Record):
                 f"Use --template {' or '.join(fitting)}"
             )
 
-    def parse_options(self, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    def parse_options(
+        self, given: Mapping[str, OptionValue], further: Mapping[str, Option] | None = None
+    ) -> dict[str, OptionValue]:
         """Returns the values of all options.
 
         Args:
             given: Options that the user chose.
+            further: Options beside those of the template, by name (`aboard.project.device_options`).
 
         Raises:
             ProjectError: An option is not known, or its value is not allowed.
         """
-        values = {name: option.default for name, option in self.options.items()}
+        known = {**self.options, **(further or {})}
+        values = {name: option.default for name, option in known.items()}
         for name, value in given.items():
-            option = self.options.get(name)
+            option = known.get(name)
             if option is None:
-                raise ProjectError(f"template {self.name}: unknown option {name}. {did_you_mean(name, self.options)}")
+                raise ProjectError(f"template {self.name}: unknown option {name}. {did_you_mean(name, known)}")
             parsed = option.parse(value)
             if parsed is None:
                 raise ProjectError(

@@ -248,6 +248,11 @@ for _known in (
         "aboard.target.device:Runtime",
     ),
     Column(
+        "options",
+        "Options of projects that choose other C files for the device (DeviceOption)",
+        tuple,
+    ),
+    Column(
         "memory",
         "Memory regions of the device (MemoryRegion): alignment, size, speed, units that reach them",
         tuple,

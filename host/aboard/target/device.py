@@ -32,6 +32,22 @@ class Runtime:
 
 
 @dataclass(frozen=True)
+class DeviceOption:
+    """An option of projects, `-O name=value`, by which other C files take the place of a device, such as a model of it.
+
+    Attributes:
+        name: Name of the option.
+        help: Effect of the option, one sentence.
+        values: The C files and macros of each value; None for no files. The first value is the default, which an image
+            for a real board has. Its macros hold for all sources of the project.
+    """
+
+    name: str
+    help: str
+    values: Mapping[str, Runtime | None]
+
+
+@dataclass(frozen=True)
 class Intrinsic:
     """A C expression by which a CPU computes a function of one operand, instead of the C code in the kernels.
 
