@@ -17,8 +17,8 @@ FIRMWARE = resources.firmware()
 #: Folders, lowest first: a file includes from its own folder and from the lines above.
 FOLDERS = (
     ("include/aboard",),
-    ("kernels", "rpc", "mlperf", "cores", "ports", "sample"),
-    ("frontend",),
+    ("kernels", "rpc", "mlperf", "cores", "ports", "sample", "devices"),
+    ("frontend", "emulation"),
 )
 
 #: The files of the RPC server, lowest first: each includes only from the lines above, beside `include/aboard`.
@@ -52,7 +52,7 @@ def unit(path: Path, root: Path) -> str:
 
 def candidates(name: str, source: Path, root: Path) -> list[Path]:
     """Returns the files that an include may mean: which port's header it is depends on the board."""
-    for folder in (source.parent, root / "include", root):
+    for folder in (source.parent, root / "include", root, root / "devices" / source.parent.name):
         if (folder / name).is_file():
             return [(folder / name).resolve()]
     top = root / source.relative_to(root).parts[0]
