@@ -9,7 +9,7 @@ from support.tflite_builder import ModelBuilder
 SCALE = 0.05
 
 #: Quantisation of results that is not a choice.
-_FIXED = {"LOGISTIC": (1 / 256, -128), "TANH": (1 / 128, 0)}
+_FIXED = {"LOGISTIC": (1 / 256, -128), "SOFTMAX": (1 / 256, -128), "TANH": (1 / 128, 0)}
 
 
 class ChannelModel:

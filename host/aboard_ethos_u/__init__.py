@@ -1,0 +1,107 @@
+"""The device `ethos-u55`: Arm's NPU, through the compiler Vela (`aboard[ethos-u]`).
+
+The package uses aboard as packages from outside do: an entry point, and columns of its kind. Modules of the compile
+path are imported when a column is called, so that an installation without it lists targets and makes projects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from aboard.errors import TargetError
+from aboard.target import Attribute, DeviceOption, Kind, Plugin, Runtime, Target, attach, register
+from aboard.target.kind import Value
+from aboard_ethos_u import install, sources
+
+if TYPE_CHECKING:
+    from aboard.kernels.accelerator import ClaimedRegion, Cost, DeviceCode
+
+NAME = "ethos-u55"
+
+_ATTRIBUTES = (
+    Attribute(
+        "macs",
+        "Multiply-accumulates in a cycle",
+        int,
+        default=128,
+        allowed=(32, 64, 128, 256),
+        identity=True,
+    ),
+    Attribute(
+        "memory",
+        "Where Vela expects the weights: `sram_only` for memory as fast as that of the arena, `shared_sram` for flash",
+        default="shared_sram",
+        allowed=("sram_only", "shared_sram"),
+    ),
+    Attribute(
+        "optimise",
+        "What Vela prefers: few cycles, or a small scratch buffer",
+        default="performance",
+        allowed=("performance", "size"),
+    ),
+    Attribute("arena-max", "Bytes of scratch of a region that Vela aims at", int, implied="no limit"),
+    Attribute("address", "Address of its registers", int, implied="that of a known board, when code is generated"),
+)
+
+
+def _complete(attrs: Mapping[str, Value], where: str) -> Mapping[str, Value]:
+    if int(attrs.get("arena-max", 1)) < 1:
+        raise TargetError(
+            f"{where}: -arena-max, got {attrs['arena-max']}, expected at least 1. Leave it out for no limit"
+        )
+    address = int(attrs.get("address", 0))
+    if address % 4096 or not 0 <= address < 1 << 32:
+        raise TargetError(
+            f"{where}: -address is not a register address, got {address:#x}, expected a multiple of 4096 below 4 GiB. "
+            "See the memory map of your chip"
+        )
+    return attrs
+
+
+def _patterns(target: Target) -> tuple[Any, ...]:
+    from aboard_ethos_u.patterns import patterns
+
+    return patterns(target)
+
+
+def _codegen(target: Target, region: ClaimedRegion) -> DeviceCode:
+    from aboard_ethos_u.codegen import codegen
+
+    return codegen(target, region)
+
+
+def _cost(target: Target, region: ClaimedRegion) -> Cost:
+    from aboard_ethos_u.costs import cost
+
+    return cost(target, region)
+
+
+def _runtime(target: Target) -> Runtime:
+    return sources.driver(target)
+
+
+def _options(target: Target) -> tuple[DeviceOption, ...]:
+    return (sources.option(target),)
+
+
+def _register() -> None:
+    register(
+        Kind(
+            NAME,
+            "Arm's NPU Ethos-U55: layers of int8 and int16, compiled by Vela",
+            "accelerator",
+            _ATTRIBUTES,
+            complete=_complete,
+            subgraph_only=True,
+            probe=install.probe,
+        )
+    )
+    attach(NAME, "patterns", _patterns)
+    attach(NAME, "codegen", _codegen)
+    attach(NAME, "cost", _cost)
+    attach(NAME, "runtime", _runtime)
+    attach(NAME, "options", _options)
+
+
+PLUGIN = Plugin(interface=1, register=_register)

@@ -1,0 +1,64 @@
+"""Operators and graphs on the functional model of the Ethos-U55, compared with the reference, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from support import elementwise, ethos_u, image_models, npu_models, one_op, oracle
+from support.weighted_models import Layer, layers
+
+KINDS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
+#: Families of operators on elements of which the NPU claims some, and the number of draws of each.
+FAMILIES = {
+    "ADD int8": 2,
+    "SUB int8": 1,
+    "MUL int8": 1,
+    "LEAKY_RELU int8 to int8": 1,
+    "HARD_SWISH int8 to int8": 2,
+    "LOGISTIC int8 to int8": 1,
+    "TANH int8 to int8": 1,
+    "RELU6 int8 to int8": 1,
+}
+ATTRIBUTES = ("", "-memory=sram_only", "-optimise=size", "-memory=sram_only -optimise=size")
+
+
+def equal(model: bytes, macs: int, attributes: str = "", seed: int = 0) -> set[str]:
+    """Fails unless the model equals the reference for a random input; returns the devices that compute it."""
+    module = ethos_u.module(model, macs, attributes)
+    (record,) = module.manifest.inputs
+    x = np.random.default_rng(seed).integers(-128, 128, record.shape).astype(np.int8)
+    results = module.run(x)
+    got = [results[r.name] for r in module.manifest.outputs] if isinstance(results, dict) else [results]
+    for mine, wanted in zip(got, oracle.tflm(model, x), strict=True):
+        np.testing.assert_array_equal(mine, wanted)
+    return {node.device for node in module.manifest.nodes}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=ethos_u.cases(700, 3), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_layers(kind: str, data: st.DataObject) -> None:
+    layer: Layer = data.draw(layers(kind))
+    macs = data.draw(st.sampled_from(ethos_u.MACS))
+    one_op.check_equal(
+        layer.model(), layer.input(), run=lambda model, *inputs: ethos_u.on_npu(model, *inputs, macs=macs)
+    )
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_elements(name: str) -> None:
+    elementwise.FAMILIES[name].check(11, ethos_u.cases(30, 1) * FAMILIES[name], ethos_u.on_npu)
+
+
+@pytest.mark.parametrize(("macs", "attributes"), list(zip(ethos_u.MACS, ATTRIBUTES, strict=True)))
+def test_every_operation(macs: int, attributes: str) -> None:
+    for number, make in enumerate(npu_models.EVERY_OPERATION.values()):
+        assert equal(make(), macs, attributes, number) == {"ethos-u55"}
+
+
+@pytest.mark.parametrize("seed", range(ethos_u.cases(300, 4)))
+def test_graphs_of_which_the_host_computes_a_part(seed: int) -> None:
+    equal(image_models.image_model(seed), ethos_u.MACS[seed % 4], seed=seed)

@@ -1,0 +1,162 @@
+"""The device `ethos-u55` as a package: attributes, what it refuses, and the option that puts the model in its place."""
+
+from __future__ import annotations
+
+import re
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import aboard
+from aboard.errors import DeviceStatusError, ExtraError, ProjectError, TargetError, ToolError
+from aboard.importers import load
+from aboard.project import templates
+from aboard.target import Target
+from aboard_ethos_u import borders, install, lowered, vela
+from support import ethos_u, npu_models, oracle
+from support.channel_models import ChannelModel
+
+BOARD = "arm/mps3_an547"
+TARGET = f"{BOARD} + ethos-u55 -macs=128"
+
+
+@pytest.fixture(scope="module")
+def product() -> aboard.Module:
+    return aboard.compile(npu_models.product(), target=TARGET, name="product")
+
+
+def test_the_canonical_form_names_all_attributes() -> None:
+    device = Target(TARGET).devices[0]
+    assert str(device) == "ethos-u55 -macs=128 -memory=shared_sram -optimise=performance"
+    assert device.key == "ethos-u55 -macs=128"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ("-macs=100", "-macs has a value that is not allowed, got 100, expected one of: 32, 64, 128, 256"),
+        ("-arena-max=0", "-arena-max, got 0, expected at least 1. Leave it out for no limit"),
+        ("-address=0x100", "-address is not a register address, got 0x100, expected a multiple of 4096 below 4 GiB"),
+    ],
+)
+def test_a_wrong_attribute(attributes: str, message: str) -> None:
+    with pytest.raises(TargetError, match=re.escape(message)):
+        Target(f"{BOARD} + ethos-u55 {attributes}")
+
+
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        (None, "the compiler Vela is not installed, expected ethos-u-vela 5.2.0"),
+        ("4.5.0", "another release of Vela is installed, got 4.5.0, expected 5.2.0"),
+    ],
+)
+def test_without_the_right_release_of_vela(
+    version: str | None, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found(name: str) -> str:
+        if version is None:
+            raise metadata.PackageNotFoundError(name)
+        return version
+
+    monkeypatch.setattr(install.metadata, "version", found)
+    vela.compiled.cache_clear()
+    with pytest.raises(ExtraError, match=rf"{re.escape(message)}[^\n]*Run:\n    pip install ethos-u-vela==5\.2\.0"):
+        ethos_u.module(npu_models.product())
+    (need,) = install.probe()
+    assert (need.found, need.version) == (False, version)
+
+
+def test_the_pinned_release_is_the_one_that_is_asked_for() -> None:
+    text = (ethos_u.FIRMWARE.parent / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'ethos-u = ["{install.PACKAGE}=={install.VERSION}"]' in text
+
+
+def test_a_region_that_vela_refuses() -> None:
+    model = ChannelModel(1, (1, 8, 8, 4)).mean().build()
+    file = lowered.file_of(load(model, name="model"))
+    with pytest.raises(TargetError, match=r"test: Vela refuses the region, got '.*', expected every operator on the NPU"):
+        vela.compiled(file[:200] + bytes(len(file) - 200), ethos_u.device(), "test")
+
+
+def test_an_output_of_vela_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(command: list[str], folder: Path, where: str) -> tuple[int, str]:
+        (folder / "out").mkdir()
+        np.savez(folder / "out" / "region.npz", cmd_data=np.frombuffer(b"COP9", np.uint8))
+        return 0, ""
+
+    monkeypatch.setattr(vela, "_run", wrong)
+    vela.compiled.cache_clear()
+    with pytest.raises(ToolError, match=r"test: Vela's output cannot be read, got .*, expected that of release 5\.2\.0"):
+        vela.compiled(b"any", ethos_u.device(), "test")
+
+
+def test_a_region_with_more_inputs_and_outputs_than_base_pointers() -> None:
+    border = vela.Border(3, 0, 16)
+    made = vela.Compiled(np.zeros(1, np.uint32), 0, 0, np.zeros(0, np.uint8), 1, 0, (border,) * 4, (border,) * 2, 0.0)
+    with pytest.raises(TargetError, match=r"test: inputs and outputs of the region, got 6, expected at most 5\. Claim"):
+        borders.assigned(made, "test")
+
+
+def test_each_input_has_a_base_pointer() -> None:
+    ofm = [0x11F | 4 << 16, 0x4010, 32]
+    words = [0x10F | 3 << 16, 0x4000, 16, 0x4001, 20, 0x18F | 3 << 16, 0x4080, 0, *ofm, 0x006, 0x4000, 0, 0x006, 0x000]
+    inputs = (vela.Border(3, 0, 16), vela.Border(3, 16, 16))
+    outputs = (vela.Border(4, 0, 32), vela.Border(4, 32, 8))
+    made = vela.Compiled(np.array(words, np.uint32), 0, 0, np.zeros(0, np.uint8), 1, 0, inputs, outputs, 0.0)
+    placed = borders.assigned(made, "test")
+    assert (placed.inputs, placed.outputs) == ((3, 4), (5, 6))
+    first = [0x10F | 4 << 16, 0x4000, 0, 0x4001, 4, 0x11F | 6 << 16, 0x4010, 0, 0x18F | 3 << 16, 0x4080, 0, 0x006]
+    again = [0x10F | 3 << 16, 0x4001, 20, 0x006, 0x000]
+    assert placed.stream.tolist() == [*first, *again]
+
+
+def test_the_bundle_has_the_driver_and_no_model(product: aboard.Module) -> None:
+    names = {Path(path).name for path in product.files if "/devices/" in path}
+    assert names == {"ethos_u.c", "ethos_u.h", "ethos_u_access.h", "ethos_u_hooks.c"}
+    assert not any("MODEL" in flag for flag in product.manifest.cflags)
+
+
+def test_the_model_is_in_an_image_with_the_option_alone(product: aboard.Module, tmp_path: Path) -> None:
+    plain = aboard.create(product, BOARD, path=tmp_path / "plain")
+    model = aboard.create(product, BOARD, path=tmp_path / "model", options={"npu": "model"})
+    for project, has in ((plain, False), (model, True)):
+        rules = (project.path / "CMakeLists.txt").read_text(encoding="utf-8")
+        assert ("firmware/devices/npu/emulated.c" in rules) == has
+        assert ("ABOARD_ETHOS_U_MODEL=1 ABOARD_ETHOS_U_MACS=128" in rules) == has
+        assert (project.path / "firmware" / "devices").exists() == has
+    assert (plain.info.options["npu"], model.info.options["npu"]) == ("hardware", "model")
+
+
+def test_a_wrong_value_of_the_option(product: aboard.Module, tmp_path: Path) -> None:
+    message = "option npu has a wrong value, got maybe, expected hardware or model"
+    with pytest.raises(ProjectError, match=message):
+        aboard.create(product, BOARD, path=tmp_path / "p", options={"npu": "maybe"})
+    with pytest.raises(ProjectError, match="template zephyr: unknown option npu"):
+        aboard.create(product, BOARD, "zephyr", tmp_path / "z", {"npu": "model"})
+    assert "npu" not in templates.load("baremetal").options
+
+
+def test_two_models_for_different_npus(product: aboard.Module, tmp_path: Path) -> None:
+    other = aboard.compile(npu_models.product(), target=f"{BOARD} + ethos-u55 -macs=64", name="other")
+    with pytest.raises(ProjectError, match="two models need different devices behind -O npu, got two values of ABOARD_ETHOS"):
+        aboard.create([product, other], BOARD, path=tmp_path / "p", options={"npu": "model"})
+
+
+@pytest.mark.parametrize("macs", ethos_u.MACS if ethos_u.cases(1, 0) else (128,))
+def test_an_image_on_an_emulated_board(macs: int, tmp_path: Path) -> None:
+    model = npu_models.layers()
+    module = aboard.compile(model, target=f"{BOARD} + ethos-u55 -macs={macs} -address=0x58102000", name="layers")
+    x = np.random.default_rng(macs).integers(-128, 128, (1, 11, 9, 3)).astype(np.int8)
+    project = aboard.create(module, BOARD, path=tmp_path / "model", options={"npu": "model"})
+    project.build()
+    with project.session(runner="qemu") as device:
+        np.testing.assert_array_equal(device.run(x), oracle.tflm(model, x)[0])
+    if macs == 128:  # the machine has no NPU, and an image without the model notices
+        project = aboard.create(module, BOARD, path=tmp_path / "hardware")
+        project.build()
+        with project.session(runner="qemu") as device, pytest.raises(DeviceStatusError, match="accelerator") as caught:
+            device.run(x)
+        assert caught.value.status == 12
