@@ -64,7 +64,9 @@ def wide(code: int, value: int) -> list[int]:
     return [code | 0x4000 | value >> 32 << 16, value & 0xFFFFFFFF]
 
 
-def run(npu: ctypes.CDLL, words: list[int], scratch: np.ndarray | None = None, macs: int = 128) -> tuple[int, str | None]:
+def run(
+    npu: ctypes.CDLL, words: list[int], scratch: np.ndarray | None = None, macs: int = 128
+) -> tuple[int, str | None]:
     memory = np.zeros(64, np.uint8) if scratch is None else scratch
     stream = (ctypes.c_uint32 * len(words))(*words)
     pointer = memory.ctypes.data_as(ctypes.c_void_p)

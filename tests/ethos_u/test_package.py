@@ -53,9 +53,7 @@ def test_a_wrong_attribute(attributes: str, message: str) -> None:
         ("4.5.0", "another release of Vela is installed, got 4.5.0, expected 5.2.0"),
     ],
 )
-def test_without_the_right_release_of_vela(
-    version: str | None, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_right_release_of_vela(version: str | None, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def found(name: str) -> str:
         if version is None:
             raise metadata.PackageNotFoundError(name)
@@ -77,7 +75,8 @@ def test_the_pinned_release_is_the_one_that_is_asked_for() -> None:
 def test_a_region_that_vela_refuses() -> None:
     model = ChannelModel(1, (1, 8, 8, 4)).mean().build()
     file = lowered.file_of(load(model, name="model"))
-    with pytest.raises(TargetError, match=r"test: Vela refuses the region, got '.*', expected every operator on the NPU"):
+    text = r"test: Vela refuses the region, got '.*', expected every operator on the NPU"
+    with pytest.raises(TargetError, match=text):
         vela.compiled(file[:200] + bytes(len(file) - 200), ethos_u.device(), "test")
 
 
@@ -89,7 +88,8 @@ def test_an_output_of_vela_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(vela, "_run", wrong)
     vela.compiled.cache_clear()
-    with pytest.raises(ToolError, match=r"test: Vela's output cannot be read, got .*, expected that of release 5\.2\.0"):
+    text = r"test: Vela's output cannot be read, got .*, expected that of release 5\.2\.0"
+    with pytest.raises(ToolError, match=text):
         vela.compiled(b"any", ethos_u.device(), "test")
 
 
@@ -141,7 +141,8 @@ def test_a_wrong_value_of_the_option(product: aboard.Module, tmp_path: Path) -> 
 
 def test_two_models_for_different_npus(product: aboard.Module, tmp_path: Path) -> None:
     other = aboard.compile(npu_models.product(), target=f"{BOARD} + ethos-u55 -macs=64", name="other")
-    with pytest.raises(ProjectError, match="two models need different devices behind -O npu, got two values of ABOARD_ETHOS"):
+    text = "two models need different devices behind -O npu, got two values of ABOARD_ETHOS"
+    with pytest.raises(ProjectError, match=text):
         aboard.create([product, other], BOARD, path=tmp_path / "p", options={"npu": "model"})
 
 

@@ -61,8 +61,8 @@ typedef struct {
  * @return ABOARD_OK; ABOARD_ERROR_NULL; ABOARD_ERROR_RANGE for a base pointer that there is not;
  *         ABOARD_ERROR_UNSUPPORTED if the address of the NPU is not known, or if it is another NPU than the stream was
  *         compiled for (`report` has its id and configuration); ABOARD_ERROR_DEVICE if there is no Ethos-U55 at the
- *         address, or if it reports an error; ABOARD_ERROR_TIMEOUT if it does not reset or does not end in time. After an
- *         error or a timeout the NPU has been reset.
+ *         address, or if it reports an error; ABOARD_ERROR_TIMEOUT if it does not reset or does not end in time. After
+ * an error or a timeout the NPU has been reset.
  */
 aboard_status_t ethos_u_run(const ethos_u_place_t *place, const ethos_u_job_t *job, ethos_u_report_t *report);
 
@@ -72,8 +72,8 @@ aboard_status_t ethos_u_run(const ethos_u_place_t *place, const ethos_u_job_t *j
  * `ethos_u_power` is called before the first and after the last access to registers; by default it does nothing.
  * `ethos_u_clean` writes to memory what the data cache holds of a range that the NPU reads or writes, and
  * `ethos_u_invalidate` drops it for a range that the NPU has written. By default they do so on cores with a data cache
- * of the Cortex-M architecture while it is enabled. `ethos_u_wait` is called as long as the NPU works, with the number of
- * calls so far; it may sleep until the interrupt. It returns false to give up; by default after ETHOS_U_POLLS calls.
+ * of the Cortex-M architecture while it is enabled. `ethos_u_wait` is called as long as the NPU works, with the number
+ * of calls so far; it may sleep until the interrupt. It returns false to give up; by default after ETHOS_U_POLLS calls.
  */
 void ethos_u_power(bool on);
 void ethos_u_clean(const void *start, uint32_t bytes);

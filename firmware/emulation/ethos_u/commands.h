@@ -114,7 +114,8 @@ enum {
 ethos_u_model_status_t ethos_u_fail(ethos_u_model_t *model, ethos_u_model_status_t status, const char *problem,
                                     int64_t got);
 
-/** Value of a register without a payload. A run that reads a register that its stream has not set ends with an error. */
+/** Value of a register without a payload. A run that reads a register that its stream has not set ends with an error.
+ */
 uint32_t ethos_u_plain(ethos_u_model_t *model, uint32_t reg);
 
 /** The same, as a signed number of 16 bits. */

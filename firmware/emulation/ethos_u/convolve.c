@@ -137,8 +137,7 @@ ethos_u_model_status_t ethos_u_convolve(ethos_u_model_t *model, bool depthwise) 
         return model->status;
     }
     const uint64_t pixels = (uint64_t)v.window.output_height * v.window.output_width;
-    if (v.layer.each > UINT32_MAX / v.layer.outputs ||
-        !ethos_u_spend(model, pixels) ||
+    if (v.layer.each > UINT32_MAX / v.layer.outputs || !ethos_u_spend(model, pixels) ||
         !ethos_u_spend(model, (uint64_t)v.layer.each * v.layer.outputs)) {
         return ethos_u_fail(model, ETHOS_U_MODEL_COMMAND, "a convolution of too many weights", (int64_t)v.layer.each);
     }

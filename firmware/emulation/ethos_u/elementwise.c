@@ -17,7 +17,7 @@ typedef struct {
     uint32_t mode;
     uint32_t broadcast;
     uint32_t scaling;
-    bool is_wide;  /**< Operands of 32 bits. */
+    bool is_wide; /**< Operands of 32 bits. */
     bool is_unary;
     int64_t scalar;
     uint32_t scale;

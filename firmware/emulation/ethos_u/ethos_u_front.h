@@ -25,7 +25,8 @@ typedef struct {
     bool writable;
 } ethos_u_window_range_t;
 
-/** Registers with a model behind them. `model`, `delay` and `windows` are for the caller; so are figures of the model. */
+/** Registers with a model behind them. `model`, `delay` and `windows` are for the caller; so are figures of the model.
+ */
 typedef struct {
     ethos_u_model_t model;
     uint32_t delay; /**< Reads of STATUS for which a job goes on; UINT32_MAX: it never ends. */

@@ -19,8 +19,8 @@ ethos_u_model_status_t ethos_u_map_type(ethos_u_model_t *model, ethos_u_which_t 
     map->is_signed = (precision & 1u) != 0;
     map->element = 1u << size;
     map->is_blocked = layout == 1u;
-    map->zero = map->is_signed ? ethos_u_signed(model, ZERO_POINT[which])
-                               : (int32_t)ethos_u_plain(model, ZERO_POINT[which]);
+    map->zero =
+        map->is_signed ? ethos_u_signed(model, ZERO_POINT[which]) : (int32_t)ethos_u_plain(model, ZERO_POINT[which]);
     if (size == 3u || (size == 2u && !map->is_signed) || layout > 1u || (which != ETHOS_U_OFM && (precision & 2u))) {
         return ethos_u_fail(model, ETHOS_U_MODEL_COMMAND, "a feature map of an unknown element type or layout",
                             (int64_t)precision);
@@ -36,8 +36,7 @@ static uint64_t stride(ethos_u_model_t *model, const ethos_u_map_t *map, uint32_
 ethos_u_model_status_t ethos_u_map_read(ethos_u_model_t *model, ethos_u_which_t which, ethos_u_map_t *map) {
     const uint32_t plain = PLAIN[which], wide = WIDE[which];
     ethos_u_map_type(model, which, map);
-    map->memory =
-        ethos_u_memory(model, ethos_u_plain(model, plain + FROM_REGION), which == ETHOS_U_OFM, &map->bytes);
+    map->memory = ethos_u_memory(model, ethos_u_plain(model, plain + FROM_REGION), which == ETHOS_U_OFM, &map->bytes);
     for (uint32_t i = 0; i < 4u; i++) {
         map->base[i] = ethos_u_wide(model, wide + i);
     }

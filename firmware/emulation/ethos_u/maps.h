@@ -46,8 +46,7 @@ ethos_u_model_status_t ethos_u_map_type(ethos_u_model_t *model, ethos_u_which_t 
  * @param channels  Channels that will be accessed, from 0 on: all are in the region.
  * @return Channel 0; NULL after an error.
  */
-uint8_t *ethos_u_map_pixel(ethos_u_model_t *model, const ethos_u_map_t *map, uint32_t y, uint32_t x,
-                           uint32_t channels);
+uint8_t *ethos_u_map_pixel(ethos_u_model_t *model, const ethos_u_map_t *map, uint32_t y, uint32_t x, uint32_t channels);
 
 /** Offset of a channel from channel 0 of its pixel. */
 static inline uint64_t ethos_u_map_channel(const ethos_u_map_t *map, uint32_t c) {
@@ -67,8 +66,8 @@ static inline int64_t ethos_u_map_value(const ethos_u_map_t *map, const uint8_t 
         return (map->is_signed ? (int64_t)(int16_t)value : (int64_t)value) - map->zero;
     }
     default: {
-        const uint32_t value = element[0] | (uint32_t)element[1] << 8 | (uint32_t)element[2] << 16 |
-                               (uint32_t)element[3] << 24;
+        const uint32_t value =
+            element[0] | (uint32_t)element[1] << 8 | (uint32_t)element[2] << 16 | (uint32_t)element[3] << 24;
         return (int64_t)(int32_t)value - map->zero;
     }
     }

@@ -97,10 +97,10 @@ static void read_activation(ethos_u_model_t *model, ethos_u_output_t *output) {
     output->table = NULL;
     output->clamps = output->map.element < 4u || clip != CLIP_NONE;
     if (output->clamps) {
-        const int64_t low = is_signed ? ethos_u_signed(model, ACTIVATION_MIN)
-                                      : (int64_t)ethos_u_plain(model, ACTIVATION_MIN);
-        const int64_t high = is_signed ? ethos_u_signed(model, ACTIVATION_MAX)
-                                       : (int64_t)ethos_u_plain(model, ACTIVATION_MAX);
+        const int64_t low =
+            is_signed ? ethos_u_signed(model, ACTIVATION_MIN) : (int64_t)ethos_u_plain(model, ACTIVATION_MIN);
+        const int64_t high =
+            is_signed ? ethos_u_signed(model, ACTIVATION_MAX) : (int64_t)ethos_u_plain(model, ACTIVATION_MAX);
         output->low = low > lowest(is_signed, is_wide) ? low : lowest(is_signed, is_wide);
         output->high = high < highest(is_signed, is_wide) ? high : highest(is_signed, is_wide);
         if (output->low > output->high) {
@@ -141,8 +141,7 @@ static int64_t look_up(const ethos_u_output_t *output, int64_t v) {
     return (int32_t)(entry[0] | (uint32_t)entry[1] << 8 | (uint32_t)entry[2] << 16 | (uint32_t)entry[3] << 24);
 }
 
-void ethos_u_output_put(ethos_u_model_t *model, const ethos_u_output_t *output, uint8_t *pixel, uint32_t c,
-                        int64_t v) {
+void ethos_u_output_put(ethos_u_model_t *model, const ethos_u_output_t *output, uint8_t *pixel, uint32_t c, int64_t v) {
     v += output->map.zero;
     if (output->clamps) {
         v = v < output->low ? output->low : v > output->high ? output->high : v;

@@ -20,7 +20,7 @@ typedef struct {
     ethos_u_map_t map;
     uint32_t channels;
     ethos_u_rounding_t rounding;
-    bool is_global;     /**< OFM_SCALE holds for all channels, instead of an entry for each. */
+    bool is_global; /**< OFM_SCALE holds for all channels, instead of an entry for each. */
     bool clamps;
     int64_t low;
     int64_t high;
@@ -40,8 +40,7 @@ int64_t ethos_u_half_up(int64_t v, uint32_t shift);
 int64_t ethos_u_half_away(int64_t v, uint32_t shift);
 
 /** v * scale / 2^shift in a way to round; a product beyond 1.5 * 2^62, or a rounding beyond 62 bits, is an error. */
-int64_t ethos_u_rescale(ethos_u_model_t *model, int64_t v, uint32_t scale, uint32_t shift,
-                        ethos_u_rounding_t rounding);
+int64_t ethos_u_rescale(ethos_u_model_t *model, int64_t v, uint32_t scale, uint32_t shift, ethos_u_rounding_t rounding);
 
 /** Scale and shift of OFM_SCALE. */
 uint32_t ethos_u_global_scale(ethos_u_model_t *model, uint32_t *shift);

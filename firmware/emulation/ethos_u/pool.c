@@ -80,8 +80,8 @@ static ethos_u_model_status_t read(ethos_u_model_t *model, pooling_t *p, uint32_
         ethos_u_fail(model, ETHOS_U_MODEL_COMMAND, "an unknown pooling", (int64_t)mode);
     }
     if ((mode == MODE_AVERAGE && !p->output.is_global && !w->is_padded) || w->upscale == 2u) {
-        ethos_u_fail(model, ETHOS_U_MODEL_UNMODELLED, "an average without a scale, or a pooling of zeros between elements",
-                     (int64_t)w->upscale);
+        ethos_u_fail(model, ETHOS_U_MODEL_UNMODELLED,
+                     "an average without a scale, or a pooling of zeros between elements", (int64_t)w->upscale);
     }
     if (mode == MODE_REDUCE_SUM ? w->output_depth != 1u : w->output_depth != w->input_depth) {
         ethos_u_fail(model, ETHOS_U_MODEL_UNMODELLED, "a pooling to another number of channels",

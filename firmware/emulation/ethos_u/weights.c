@@ -20,7 +20,7 @@ typedef struct {
     const ethos_u_layer_t *layer;
     ethos_u_decoder_t decoder;
     uint32_t micro_outputs;
-    uint32_t first_row;    /**< Sub-kernel: its first tap, and its size. */
+    uint32_t first_row; /**< Sub-kernel: its first tap, and its size. */
     uint32_t first_column;
     uint32_t rows;
     uint32_t columns;

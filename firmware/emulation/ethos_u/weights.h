@@ -3,10 +3,10 @@
  * @file weights.h
  * Decoder of the compressed weight stream, one weight at a time, in constant memory.
  *
- * A stream is a sequence of slices; bits are read from the lowest of each byte on. A slice has a header (divisors of its
- * Golomb-Rice codes, number of weights, perhaps a new palette), then chunks. A chunk has up to 12 quotients of weights,
- * up to 12 quotients of runs of zeros, and the remainders that belong to the chunk before. Quotients of weights and runs
- * are interleaved: the one that is ahead waits.
+ * A stream is a sequence of slices; bits are read from the lowest of each byte on. A slice has a header (divisors of
+ * its Golomb-Rice codes, number of weights, perhaps a new palette), then chunks. A chunk has up to 12 quotients of
+ * weights, up to 12 quotients of runs of zeros, and the remainders that belong to the chunk before. Quotients of
+ * weights and runs are interleaved: the one that is ahead waits.
  */
 #ifndef ETHOS_U_WEIGHTS_H
 #define ETHOS_U_WEIGHTS_H
@@ -69,15 +69,15 @@ bool ethos_u_decoder_only_zeros(ethos_u_decoder_t *decoder);
 
 /** The weights of a layer, and the part of them that the model's room holds. */
 typedef struct {
-    uint32_t outputs;   /**< Output channels of the layer. */
-    uint32_t height;    /**< Taps of the kernel, without its dilation. */
+    uint32_t outputs; /**< Output channels of the layer. */
+    uint32_t height;  /**< Taps of the kernel, without its dilation. */
     uint32_t width;
-    uint32_t inputs;    /**< Input channels of an output: 1 in a depthwise convolution. */
-    uint32_t first;     /**< First output channel in the room. */
-    uint32_t count;     /**< Number of output channels in the room. */
-    uint32_t each;      /**< Weights of an output channel. */
+    uint32_t inputs; /**< Input channels of an output: 1 in a depthwise convolution. */
+    uint32_t first;  /**< First output channel in the room. */
+    uint32_t count;  /**< Number of output channels in the room. */
+    uint32_t each;   /**< Weights of an output channel. */
     bool depthwise;
-    bool part_kernel;   /**< Weights are in the order of part-kernel-first traversal. */
+    bool part_kernel; /**< Weights are in the order of part-kernel-first traversal. */
     uint32_t dilation_y;
     uint32_t dilation_x;
 } ethos_u_layer_t;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs mutated command streams and weight streams. Arguments: file, first seed, number of cases. The file is words:
- * MACs, words of the stream, bytes of the eight regions, then the stream, and the bytes of region 0. A case changes up to
- * eight words of the stream, or bytes of region 0, or cuts one of them short. Memory is exactly as large as stated, so
- * that sanitizers see the first byte beyond. Prints how many cases ended in which way. */
+ * MACs, words of the stream, bytes of the eight regions, then the stream, and the bytes of region 0. A case changes up
+ * to eight words of the stream, or bytes of region 0, or cuts one of them short. Memory is exactly as large as stated,
+ * so that sanitizers see the first byte beyond. Prints how many cases ended in which way. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
