@@ -41,7 +41,7 @@ _ATTRIBUTES = (
         allowed=("performance", "size"),
     ),
     Attribute("arena-max", "Bytes of scratch of a region that Vela aims at", int, implied="no limit"),
-    Attribute("address", "Address of its registers", int, implied="that of a known board, when code is generated"),
+    Attribute("address", "Address of its registers", int, implied="none: only the functional model runs then"),
 )
 
 

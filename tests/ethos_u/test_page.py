@@ -1,0 +1,24 @@
+"""The page on the Ethos-U55: its commands and its Python work."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from support import markdown
+
+PAGE = "docs/how-to/ethos_u.md"
+
+
+def test_the_page_works(tmp_path: Path) -> None:
+    blocks = markdown.blocks(PAGE)
+    (shell,) = (text for language, text in blocks if language == "sh")
+    partition, deploy, verify = (markdown.run(command, tmp_path) for command in markdown.commands(shell))
+    assert re.search(r"ethos-u55 +(\d+) of \1 nodes in 1 region", partition)
+    assert "arm/mps3_an547 (qemu)" in deploy
+    assert "0 differing bytes" in verify
+    (tmp_path / "host").symlink_to(markdown.CHECKOUT / "host")
+    (python,) = (text for language, text in blocks if language == "python")
+    (tmp_path / "example.py").write_text(python, encoding="utf-8")
+    assert markdown.run(f"{sys.executable} -W error example.py", tmp_path).strip().isdigit()
