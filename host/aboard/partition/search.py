@@ -3,7 +3,8 @@
 1. Starts: the host alone, all matches in order for every order of the devices, each device alone, the shortest path of
    the estimate (`Estimate.shortest`), and where descents by the estimate from all of these end.
 2. The trials price the starts, and descend from the cheapest two. A move takes a match in place of overlapping ones,
-   gives one back, or gives a stretch of nodes to one device or to the host. Moves with low estimates are tried first.
+   gives one back, or gives a stretch of nodes to one device or to the host. Moves with low estimates are tried first,
+   and in short models two moves at once.
 
 The number of trials is bounded, so that large models do not take minutes; small ones are searched nearly exhaustively.
 Ties and orders depend on names of devices and places of nodes only, so the order of devices in a target is no matter.
@@ -184,19 +185,30 @@ def _estimated_descent(taken: Taken, moves: _Moves, estimate: Estimate) -> Taken
 def _descent(
     taken: Taken, moves: _Moves, estimate: Estimate, price: Callable[[Taken], Price], left: int
 ) -> tuple[Taken, int]:
-    """Returns where moves lead that reduce the price, and how many trials are left."""
+    """Returns where moves lead that reduce the price, and how many trials are left.
+
+    In a short model, two moves at once are tried where no single one helps.
+    """
     tried = {taken}
     best = price(taken)
-    while left > 0:
-        following = [other for other in dict.fromkeys(moves.of(taken)) if other not in tried]
-        following.sort(key=lambda other: (estimate.of(other), other))
+    steps = (1, 2) if len(estimate.nodes) <= _SHORT else (1,)
+    depth = 0
+    while left > 0 and depth < len(steps):
         before = taken
-        for other in following[:left]:
+        for other in _following(taken, moves, estimate, steps[depth], tried)[:left]:
             tried.add(other)
             left -= 1
             if price(other) < best:
                 best, taken = price(other), other
                 break
-        if taken is before:
-            break
+        depth = depth + 1 if taken is before else 0
     return taken, left
+
+
+def _following(taken: Taken, moves: _Moves, estimate: Estimate, steps: int, tried: set[Taken]) -> list[Taken]:
+    """Returns the sets that so many moves lead to and that were not tried, those with low estimates first."""
+    found = dict.fromkeys(moves.of(taken))
+    for _ in range(steps - 1):
+        found = dict.fromkeys(further for other in found for further in moves.of(other))
+    following = [other for other in found if other not in tried]
+    return sorted(following, key=lambda other: (estimate.of(other), other))
