@@ -5,7 +5,8 @@ Tests that need a source tree of CMSIS-NN are deselected where there is none, an
 Tests that need TensorFlow, PyTorch or scikit-learn are left to `make test-frameworks`.
 Tests that run on a list of models are deselected where none of these is there (`support.models`). In CI the cases
 that hypothesis draws are the same in every run, so that a change is judged by its own doing; elsewhere they are new.
-No test reads the tuning records of whoever runs it.
+No test reads the tuning records of whoever runs it, and none has plug-ins that happen to be installed: a test of a
+plug-in enables it.
 """
 
 import os
@@ -14,10 +15,13 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from support import cmsis_nn_tree, renode
+from support import cmsis_nn_tree, installed_plugins, renode
 
 #: `make test-frameworks` has the packages that the tests of this folder need.
 collect_ignore = [] if os.environ.get("ABOARD_FRAMEWORKS") else ["frameworks"]
+
+# Set before collection, since modules of tests make targets; commands that tests start read it too.
+os.environ.update(installed_plugins.disabled())
 
 settings.register_profile("ci", derandomize=True, print_blob=True)
 if os.environ.get("CI"):

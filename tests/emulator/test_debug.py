@@ -43,12 +43,12 @@ def test_a_breakpoint_on_the_model_is_hit_by_a_run_through_the_printed_line(
             assert stop[1] == stop[2] == str(project.models[0].ram_bytes)
         finally:
             debugging.terminate()
-            debugging.wait(30)
+            debugging.wait(120)
 
 
 def seen(path: Path, pattern: str) -> re.Match[str]:
     """Waits for what a program writes."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
         found = re.search(pattern, path.read_text(encoding="utf-8", errors="replace"))
         if found:

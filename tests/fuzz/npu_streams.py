@@ -7,6 +7,7 @@ command. The streams are those of models that this file builds, by Vela.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -19,6 +20,9 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "host")]
 from fuzz.campaign import Campaign, Options, options, read_case  # noqa: E402  found through the line above
 from fuzz.wire import shortened  # noqa: E402  likewise
 from support import ethos_u, npu_models  # noqa: E402  likewise
+
+# The tests disable installed plug-ins; this campaign is about one.
+os.environ.pop("ABOARD_DISABLED_PLUGINS", None)
 
 #: Cases of one process.
 _BATCH = 500

@@ -17,6 +17,7 @@ CASES: Mapping[str, str] = {
     "graphs": "graphs",
     "hostile": "calls",
     "models": "files",
+    "npu_streams": "streams",
     "process": "commands",
     "wire": "frames",
     "wire_libfuzzer": "inputs",

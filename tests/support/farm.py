@@ -86,7 +86,7 @@ class Farm:
         workers: list[dict[str, Any]] = json.loads(out)["workers"]
         return workers
 
-    def until(self, holds: Callable[[list[dict[str, Any]]], bool], seconds: float = 60.0) -> list[dict[str, Any]]:
+    def until(self, holds: Callable[[list[dict[str, Any]]], bool], seconds: float = 180.0) -> list[dict[str, Any]]:
         """Waits until the status fulfils a condition, and returns it."""
         deadline = time.monotonic() + seconds
         while not holds(found := self.status()):

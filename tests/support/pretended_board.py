@@ -65,7 +65,7 @@ def running(image: Path, port: Path, seed: int | None = None) -> Iterator[subpro
     words = [sys.executable, __file__, str(image), str(port), *([] if seed is None else [str(seed)])]
     process = subprocess.Popen(words, stdin=subprocess.PIPE)
     try:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not port.exists():
             assert process.poll() is None, "the board did not start"
             assert time.monotonic() < deadline

@@ -25,7 +25,7 @@ from unittest import mock
 
 from aboard import cli
 from aboard.base.version import VERSION
-from support import error_messages, message_rules, refusals
+from support import error_messages, installed_plugins, message_rules, refusals
 from support.snapshot_cases import CHECKOUT, SESSIONS, Session, material
 
 FOLDER = CHECKOUT / "tests" / "snapshots"
@@ -116,7 +116,8 @@ def environment(folder: Path, path: str, columns: int = WIDTH) -> dict[str, str]
         columns: Width of the terminal.
     """
     none = str(folder / "none.json")
-    return {"COLUMNS": str(columns), "HOME": str(folder), "LANG": "C.UTF-8", "PATH": path, "ABOARD_TUNING": none}
+    words = {"COLUMNS": str(columns), "HOME": str(folder), "LANG": "C.UTF-8", "PATH": path, "ABOARD_TUNING": none}
+    return words | installed_plugins.disabled()
 
 
 def run(line: str) -> tuple[int, str, str]:

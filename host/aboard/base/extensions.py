@@ -7,6 +7,7 @@ aboard.
 
 from __future__ import annotations
 
+import os
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ from aboard.errors import AboardError, PluginError
 
 #: Groups of entry points: `aboard.target.plugins`, `aboard.runners`, `aboard.flashers`.
 GROUPS = ("aboard.targets", "aboard.runners", "aboard.flashers")
+#: Environment variable with names of entry points that aboard leaves out, separated by commas.
+DISABLED = "ABOARD_DISABLED_PLUGINS"
 #: Environment variable that makes aboard show the tracebacks of errors in other packages.
 TRACEBACK = "ABOARD_TRACEBACK"
 #: Version of the base classes of runners and flashers. It changes when an extension has to change too.
@@ -48,8 +51,14 @@ def load(group: str, base: type) -> list[Extension]:
         group: Group of entry points, such as `aboard.flashers`.
         base: Base class that every class must derive from.
     """
+    return [_load(entry, base) for entry in entries(group)]
+
+
+def entries(group: str) -> list[EntryPoint]:
+    """Returns the entry points of a group by name, without those that `ABOARD_DISABLED_PLUGINS` names."""
+    disabled = {name.strip() for name in os.environ.get(DISABLED, "").split(",")}
     found = sorted(entry_points(group=group), key=lambda entry: (entry.name, entry.value))
-    return [_load(entry, base) for entry in found]
+    return [entry for entry in found if entry.name not in disabled]
 
 
 def source_of(entry: EntryPoint) -> str:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any
 
-from aboard.base.extensions import source_of
+from aboard.base.extensions import entries, source_of
 from aboard.errors import TargetError
 from aboard.target import aliases, columns
 from aboard.target.kind import registered
@@ -77,8 +77,7 @@ def load() -> list[PluginStatus]:
         _loaded.done = True
         _loaded.before = _snapshot()
         _loaded.status = [_load(name, "aboard", EntryPoint(name, where, GROUP)) for name, where in _SHIPPED]
-        found = sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value))
-        _loaded.status += [_load(entry.name, source_of(entry), entry) for entry in found]
+        _loaded.status += [_load(entry.name, source_of(entry), entry) for entry in entries(GROUP)]
     return list(_loaded.status)
 
 

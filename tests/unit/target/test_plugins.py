@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from aboard import cli
+from aboard.base import extensions
 from aboard.device import doctor
 from aboard.errors import TargetError
 from aboard.target import Target, kinds, plugins
@@ -108,6 +110,15 @@ def test_a_broken_plug_in_is_named_and_breaks_nothing(
         assert (listed[name]["source"], listed[name]["kinds"]) == (f"{name} 1.2", [])
         checks = {check.name: check for check in doctor.inspect() if check.kind == "device"}
         assert (checks[name].found, checks[name].problem) == (False, status(name).problem)
+
+
+def test_a_disabled_plug_in_is_left_out(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    install("vendor", GOOD)
+    install("other", GOOD.replace("vendor-npu", "other-npu"))
+    monkeypatch.setenv(extensions.DISABLED, f"{os.environ[extensions.DISABLED]}, vendor")
+    with plugins.restored(reload=True):
+        assert kinds() == ["c", "cmsis-nn", "composite", "other-npu"]
+        assert "vendor" not in {found.name for found in plugins.load()}
 
 
 def test_a_probe_that_fails_is_said_of_its_kind(install: Install) -> None:
