@@ -28,6 +28,7 @@ from aboard.partition.pattern import (
     op,
 )
 from aboard.target import Target
+from aboard_ethos_u.borders import FIRST, POINTERS
 
 #: Largest extents: of a tensor, of a window with its dilation, of its area.
 _EXTENT, _WINDOW, _AREA = 65536, 64, 64 * 64
@@ -59,7 +60,7 @@ def patterns(_target: Target) -> tuple[DevicePattern, ...]:
 
 
 def _pattern(name: str, pattern: Pattern) -> DevicePattern:
-    return DevicePattern(name, pattern, merge=True)
+    return DevicePattern(name, pattern, merge=True, borders=POINTERS - FIRST)
 
 
 def _weighted(name: str, where: NodePredicate) -> OpPattern:

@@ -35,6 +35,10 @@ class Groups:
         """Returns the groups whose results a group reads, in descending order."""
         return sorted(self._needs(group), reverse=True)
 
+    def nodes(self, *groups: int) -> list[Node]:
+        """Returns the nodes of some groups."""
+        return [node for group in groups for node in self._members[group]]
+
     def _needs(self, group: int) -> set[int]:
         producer, found = self._uses.producer, set()
         for node in self._members[group]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from aboard import ops
@@ -40,6 +40,13 @@ class Uses:
         if tensor in self.outputs:
             return "the caller"
         return next((node.name for node in self.readers.get(tensor, []) if node not in inside), None)
+
+    def borders(self, nodes: Iterable[Node]) -> int:
+        """Returns the number of inputs and outputs of a region of some nodes, without constants."""
+        inside = set(nodes)
+        read = {t for node in inside for t in node.operands if not t.is_constant and self.producer.get(t) not in inside}
+        made = [t for node in inside for t in node.outputs if self.outside_reader(t, inside) is not None]
+        return len(read) + len(made)
 
 
 @dataclass(frozen=True)
@@ -112,6 +119,7 @@ class Matcher:
             if (
                 self._rounds(pattern, found[0])
                 and self._closed(found[0], root, pattern.name)
+                and self._bordered(pattern, found[0])
                 and (best is None or len(found[0]) > len(best[0]))
             ):
                 best = found
@@ -124,6 +132,14 @@ class Matcher:
         for node in exact:
             self._say(node, f"{pattern.name}: rounds as TensorFlow Lite does, is not for -arithmetic=exact")
         return not exact
+
+    def _bordered(self, pattern: DevicePattern, nodes: Sequence[Node]) -> bool:
+        found = self.uses.borders(nodes)
+        if pattern.borders is None or found <= pattern.borders:
+            return True
+        for node in nodes:
+            self._say(node, f"{pattern.name}: inputs and outputs, got {found}, expected at most {pattern.borders}")
+        return False
 
     def _closed(self, nodes: Sequence[Node], root: Node, pattern: str) -> bool:
         inside = set(nodes)

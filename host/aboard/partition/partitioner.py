@@ -8,6 +8,7 @@ a claim, the partition states the reason.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -217,9 +218,13 @@ def _merge(uses: Uses, taken: Sequence[tuple[int, Match]]) -> tuple[Claim, ...]:
         if not _mergeable(of_group[group]):
             continue
         for before in groups.before(group):
-            same = before in of_group and of_group[before][0][0] == of_group[group][0][0]
-            if same and _mergeable(of_group[before]) and groups.merge(before, into=group):
-                of_group[group] = [*of_group.pop(before), *of_group[group]]
+            if before not in of_group or of_group[before][0][0] != of_group[group][0][0]:
+                continue
+            members = [*of_group[before], *of_group[group]]
+            few = uses.borders(groups.nodes(before, group)) <= _most_borders(members)
+            if few and _mergeable(of_group[before]) and groups.merge(before, into=group):
+                of_group[group] = members
+                del of_group[before]
     claims = []
     for members in of_group.values():
         matches = sorted((match for _, match in members), key=lambda m: uses.index[m.nodes[-1]])
@@ -229,6 +234,10 @@ def _merge(uses: Uses, taken: Sequence[tuple[int, Match]]) -> tuple[Claim, ...]:
 
 def _mergeable(members: Sequence[tuple[int, Match]]) -> bool:
     return all(match.pattern.merge for _, match in members)
+
+
+def _most_borders(members: Sequence[tuple[int, Match]]) -> float:
+    return min(math.inf if match.pattern.borders is None else match.pattern.borders for _, match in members)
 
 
 def _placement(

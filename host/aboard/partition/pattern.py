@@ -92,6 +92,8 @@ class DevicePattern:
         pattern: The pattern.
         merge: True if a region may hold several matches of such patterns, one reading another's result.
         exact: True if the device also computes nodes with `Rounding.EXACT` (`-arithmetic=exact`).
+        borders: Largest number of inputs and outputs of a region together, constants not counted; None for any number.
+            Matches are not merged beyond it, and a match that alone has more is refused.
         priority: Among matches with equally many nodes, the highest priority wins, then the first name.
     """
 
@@ -100,6 +102,7 @@ class DevicePattern:
     merge: bool = False
     priority: int = 0
     exact: bool = False
+    borders: int | None = None
 
 
 def any_tensor() -> AnyTensor:

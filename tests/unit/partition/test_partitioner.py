@@ -168,6 +168,30 @@ def test_regions_are_merged_only_while_convex() -> None:
     assert [len(claim.nodes) for claim in decide(model.graph("d"), apart).claims] == [1, 1, 1, 1]
 
 
+def test_regions_are_merged_up_to_their_number_of_inputs_and_outputs() -> None:
+    chained = line("add", "add", "relu", "relu")
+    forked = Model()
+    forked.add("a", "relu", forked.x).add("b", "relu6", "a").add("c", "relu6", "a").add("d", "add", "b", "c")
+    for graph, most, wanted in [
+        (chained, 3, [4]),  # x and the result: the sums read x twice
+        (chained, 2, [1, 2]),  # the second sum alone has three
+        (forked.graph("d", "b"), 3, [4]),
+        (forked.graph("d", "b", "c", "a"), 4, [3, 1]),
+        (forked.graph("d", "b", "c", "a"), 5, [4]),
+    ]:
+        ops = DevicePattern("r", op("add", "relu", "relu6"), merge=True, borders=most)
+        assert [len(claim.nodes) for claim in decide(graph, [ops]).claims] == wanted
+
+
+def test_a_match_with_more_inputs_and_outputs_than_the_device_takes() -> None:
+    model = Model()
+    model.add("a", "relu", model.x).add("b", "add", "a", model.x)
+    decided = decide(model.graph("b"), [DevicePattern("sum", op("add"), borders=2)])
+    assert decided.claims == ()
+    (refused,) = decided.placements[1].refused
+    assert refused.reason == "sum: inputs and outputs, got 3, expected at most 2"
+
+
 def test_the_first_device_gets_what_both_claim() -> None:
     graph = line("relu", "add", "relu6")
     with ExitStack() as stack:
