@@ -89,7 +89,7 @@ def _register() -> None:
     register(
         Kind(
             NAME,
-            "Arm's NPU Ethos-U55: layers of int8 and int16, compiled by Vela",
+            "Arm's NPU Ethos-U55: layers of int8, some of int16, compiled by Vela",
             "accelerator",
             _ATTRIBUTES,
             complete=_complete,

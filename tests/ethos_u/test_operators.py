@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support import elementwise, ethos_u, image_models, npu_models, one_op, oracle
+from support import elementwise, ethos_u, image_models, moves, npu_draws, npu_models, one_op, oracle
 from support.weighted_models import Layer, layers
 
 KINDS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
@@ -21,6 +21,13 @@ FAMILIES = {
     "LOGISTIC int8 to int8": 1,
     "TANH int8 to int8": 1,
     "RELU6 int8 to int8": 1,
+    "ADD int16": 1,
+    "SUB int16": 1,
+    "MUL int16": 1,
+    "QUANTIZE int8 to int8": 4,
+    "QUANTIZE int8 to int16": 4,
+    "QUANTIZE int16 to int8": 4,
+    "QUANTIZE int16 to int16": 4,
 }
 ATTRIBUTES = ("", "-memory=sram_only", "-optimise=size", "-memory=sram_only -optimise=size")
 
@@ -51,6 +58,16 @@ def test_layers(kind: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_elements(name: str) -> None:
     elementwise.FAMILIES[name].check(11, ethos_u.cases(30, 1) * FAMILIES[name], ethos_u.on_npu)
+
+
+@pytest.mark.parametrize("name", npu_draws.DRAWS)
+def test_movements(name: str) -> None:
+    rng = np.random.default_rng(13)
+    for _ in range(ethos_u.cases(30, 1)):
+        cases = [npu_draws.DRAWS[name](rng) for _ in range(2)]
+        macs = int(rng.choice(ethos_u.MACS))
+        assert ethos_u.is_claimed(moves.model(*cases))
+        moves.check(*cases, run=lambda model, *inputs, macs=macs: ethos_u.on_npu(model, *inputs, macs=macs))
 
 
 @pytest.mark.parametrize(("macs", "attributes"), list(zip(ethos_u.MACS, ATTRIBUTES, strict=True)))

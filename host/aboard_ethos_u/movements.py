@@ -1,0 +1,66 @@
+"""Conditions of the layers that move, compare or convert elements; each returns why the NPU does not take a node."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from aboard.ir import DType, Node
+from aboard.ops.resize_bilinear import ResizeBilinearAttributes
+from aboard.ops.strided_slice import StridedSliceAttributes
+from aboard.ops.transpose import TransposeAttributes
+from aboard_ethos_u import conditions
+
+#: Factors by which an image may grow.
+_FACTORS = (2, 4, 8)
+_WORDS = (DType.INT8, DType.INT16)
+
+
+def extremes(node: Node) -> str | None:
+    """Takes operands of the result's scale and zero point."""
+    if any(tensor.type.quant != node.output.type.quant for tensor in node.operands):
+        return "operands and result differ in scale or zero point"
+    return conditions.arithmetic(node)
+
+
+def conversion(node: Node) -> str | None:
+    """Takes conversions within and between int8 and int16."""
+    return conditions.common(node, _WORDS)
+
+
+def piece(node: Node) -> str | None:
+    """Takes slices of images without gaps."""
+    slices = cast(StridedSliceAttributes, node.attrs).slices
+    if any(part.stride != 1 for part in slices):
+        return f"strides, got {tuple(part.stride for part in slices)}, expected 1"
+    return _four(node) or conditions.common(node)
+
+
+def parts(node: Node) -> str | None:
+    """Takes images that are cut along one axis."""
+    return _four(node) or conditions.common(node)
+
+
+def turn(node: Node) -> str | None:
+    """Takes images whose first axis stays."""
+    if cast(TransposeAttributes, node.attrs).order[0] != 0:
+        return "moves the axis of samples"
+    return _four(node) or conditions.common(node)
+
+
+def resize(node: Node) -> str | None:
+    """Takes images that grow by the same power of two along both axes."""
+    attrs = cast(ResizeBilinearAttributes, node.attrs)
+    before, after = node.input(0).shape[1:3], node.output.shape[1:3]
+    if attrs.align_corners:
+        before, after = tuple(n - 1 for n in before), tuple(n - 1 for n in after)
+    factors = {result / image for image, result in zip(before, after, strict=True) if image}
+    if len(factors) != 1 or 0 in before or not factors <= set(_FACTORS):
+        return f"grows {before} to {after}, expected both axes by one of {_FACTORS}"
+    if attrs.half_pixel_centers and factors != {2}:
+        return f"grows by {factors.pop():g} between the centres of pixels, expected 2"
+    return conditions.common(node)
+
+
+def _four(node: Node) -> str | None:
+    ranks = {len(tensor.shape) for tensor in (node.input(0), *node.outputs)}
+    return None if ranks == {4} else f"axes, got {sorted(ranks)}, expected 4"
