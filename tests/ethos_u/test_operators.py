@@ -24,10 +24,10 @@ FAMILIES = {
     "ADD int16": 1,
     "SUB int16": 1,
     "MUL int16": 1,
-    "QUANTIZE int8 to int8": 4,
-    "QUANTIZE int8 to int16": 4,
-    "QUANTIZE int16 to int8": 4,
-    "QUANTIZE int16 to int16": 4,
+    "QUANTIZE int8 to int8": 1,
+    "QUANTIZE int8 to int16": 1,
+    "QUANTIZE int16 to int8": 2,
+    "QUANTIZE int16 to int16": 2,
 }
 ATTRIBUTES = ("", "-memory=sram_only", "-optimise=size", "-memory=sram_only -optimise=size")
 

@@ -25,7 +25,7 @@ RECORD = ROOT / "docs" / "npu.json"
 PAGE = ROOT / "docs" / "how-to" / "ethos_u.md"
 BEGIN, END = "<!-- models: written by make npu-models -->", "<!-- end of models -->"
 BOARD = "arm/mps3_an547"
-MACS = (32, 64, 128, 256)
+MACS = (128, 32, 256, 64)
 MEMORY = ("sram_only", "shared_sram")
 #: Models by name, with attributes of the target.
 MODELS = {
@@ -70,11 +70,11 @@ def measured(name: str, macs: int, memory: str, samples: int = SAMPLES) -> Row:
 
 
 def missing(rows: Sequence[Row]) -> Iterator[tuple[str, int, str]]:
-    """Yields what has no line yet."""
+    """Yields what has no line yet: all models, then the next number of MACs or mode."""
     known = {(row["model"], row["macs"], row["memory"]) for row in rows}
-    for name in MODELS:
-        for macs in MACS:
-            for memory in MEMORY:
+    for macs in MACS:
+        for memory in MEMORY:
+            for name in MODELS:
                 if (name, macs, memory) not in known:
                     yield name, macs, memory
 
