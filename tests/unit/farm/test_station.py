@@ -53,6 +53,18 @@ def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(station, "_TIMING", Timing(attempt_s=0.1, attempts=3, hello_s=0.5))
 
 
+@pytest.fixture(autouse=True)
+def released() -> Iterator[None]:
+    """Gives back what a station of the test took for the life of its process, which here goes on with other tests.
+
+    The system gives the number of a pseudo-terminal to the next that is opened, by whatever process.
+    """
+    yield
+    if station._station is not None and station._station._lock is not None:
+        station._station._lock.release()
+    assert board_lock._held == {}
+
+
 def here(port: Path, **spec: object) -> Station:
     return station.begin(StationSpec("board", "host/native", port=str(port), **spec))  # type: ignore[arg-type]
 
