@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import runpy
 import sys
 from pathlib import Path
 
@@ -22,3 +24,10 @@ def test_the_page_works(tmp_path: Path) -> None:
     (python,) = (text for language, text in blocks if language == "python")
     (tmp_path / "example.py").write_text(python, encoding="utf-8")
     assert markdown.run(f"{sys.executable} -W error example.py", tmp_path).strip().isdigit()
+
+
+def test_the_table_is_that_of_the_record() -> None:
+    script = runpy.run_path(str(markdown.CHECKOUT / "tests" / "ethos_u" / "verify_models.py"))
+    rows = json.loads((markdown.CHECKOUT / "docs" / "npu.json").read_text(encoding="utf-8"))
+    assert list(script["missing"](rows)) == []
+    assert script["table"](rows) in (markdown.CHECKOUT / PAGE).read_text(encoding="utf-8")
