@@ -10,6 +10,8 @@ plug-in enables it.
 """
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -41,6 +43,21 @@ def warnings_are_errors() -> Iterator[None]:
     """Makes CMake compile projects with -Werror, which those of users do not carry."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CFLAGS", "-Werror")
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def compiled_once(pytestconfig: pytest.Config) -> Iterator[None]:
+    """Lets ccache, where it is installed, keep what CMake compiles: hundreds of projects have the same firmware."""
+    if shutil.which("ccache") is None:
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CMAKE_C_COMPILER_LAUNCHER", "ccache")
+        patch.setenv("CCACHE_DIR", str(pytestconfig.rootpath / ".pytest_cache" / "ccache"))
+        # Paths below this folder are no part of what is compared.
+        patch.setenv("CCACHE_BASEDIR", tempfile.gettempdir())
+        patch.setenv("CCACHE_NOHASHDIR", "1")
         yield
 
 

@@ -20,6 +20,7 @@ from aboard.kernels.contract import Implementation
 from aboard.kernels.select import strategy
 from support import oracle
 from support.dsp_layers import NAMES, POINTS, WIDE, layers
+from support.examples import either
 from support.tflite_builder import ModelBuilder
 from support.weighted_models import ACTIVATIONS, Layer, window_out
 
@@ -49,7 +50,10 @@ def check(
 
 # Without shrinking: an example takes seconds, and the message names the layer.
 @settings(
-    max_examples=5, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+    max_examples=either(5, 3),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],
 )
 @given(
     st.lists(st.sampled_from(KINDS).flatmap(layers), min_size=BATCH, max_size=BATCH),

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import aboard
 from support import oracle
 from support.element_models import Value, build
+from support.examples import either
 from support.weighted_models import Layer, layers
 
 BATCH = 10
@@ -48,7 +49,10 @@ def check_models(
 
 # Without shrinking: an example takes seconds, and the message names the layer.
 @settings(
-    max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+    max_examples=either(4, 3),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],
 )
 @given(
     st.lists(st.sampled_from(KINDS).flatmap(lambda kind: layers(kind, "int16")), min_size=BATCH, max_size=BATCH),

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import aboard
 from support import mve_layers, oracle
+from support.examples import either
 from support.tflite_builder import ModelBuilder
 from support.weighted_models import Layer
 
@@ -42,7 +43,10 @@ def check(
 
 # Without shrinking: an example takes seconds, and the message names the layer.
 @settings(
-    max_examples=5, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+    max_examples=either(5, 3),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],
 )
 @given(st.lists(mve_layers.layers(), min_size=BATCH, max_size=BATCH))
 def test_random_layers(drawn: list[Layer]) -> None:
@@ -50,7 +54,10 @@ def test_random_layers(drawn: list[Layer]) -> None:
 
 
 @settings(
-    max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+    max_examples=either(3, 2),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],
 )
 @given(st.lists(mve_layers.depthwise_layers(), min_size=BATCH, max_size=BATCH))
 def test_depthwise_layers_in_packed_words(drawn: list[Layer]) -> None:
@@ -58,7 +65,10 @@ def test_depthwise_layers_in_packed_words(drawn: list[Layer]) -> None:
 
 
 @settings(
-    max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+    max_examples=either(3, 2),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],
 )
 @given(st.lists(mve_layers.convolutions(), min_size=BATCH, max_size=BATCH))
 def test_convolutions_of_four_pixels(drawn: list[Layer]) -> None:
@@ -160,7 +170,10 @@ def test_several_sums_of_one_model() -> None:
 
 
 @settings(
-    max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+    max_examples=either(3, 2),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],
 )
 @given(st.lists(st.one_of(mve_layers.pools(), mve_layers.sums()), min_size=BATCH, max_size=BATCH))
 def test_pools_and_sums(drawn: list[tuple[bytes, np.ndarray]]) -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import aboard
 from support import oracle
+from support.examples import either
 from support.smlal_layers import NAME, layers
 from support.weighted_models import Layer
 
@@ -41,7 +42,10 @@ def check(drawn: Sequence[Layer]) -> None:
 
 # Without shrinking: an example takes seconds, and the message names the layer.
 @settings(
-    max_examples=5, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+    max_examples=either(5, 3),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],
 )
 @given(st.lists(st.sampled_from(KINDS).flatmap(layers), min_size=BATCH, max_size=BATCH))
 def test_random_layers(drawn: list[Layer]) -> None:

@@ -22,6 +22,7 @@ import aboard
 from aboard.boards import cpu as cpus
 from aboard.compiler.pipeline import Module
 from support import layer_shapes, models, mve_layers, oracle, plain_builds, zoo
+from support.examples import either
 from support.plain_builds import LEVELS, Build
 
 CORES = (
@@ -34,21 +35,23 @@ LTO = "-flto"
 
 def part() -> Iterator[Build]:
     """Yields the builds of the matrix that every run of the tests makes."""
-    for core in CORES:
+    for core in CORES[::2]:
         yield Build(core, "gcc", ("-O2",))
-    for core in ("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m33", "cortex-m55", "rv32imac"):
+    for core in ("cortex-m3", "cortex-m33", "cortex-m55", "rv32imac"):
         yield Build(core, "gcc", ("-O0",))
-    for level in ("-Og", "-Os", "-O3"):
-        yield Build("cortex-m55", "gcc", (level,))
-    for core, compiler in (("cortex-m4", "gcc"), ("cortex-m55", "gcc"), ("cortex-m55", "clang"), ("rv32imac", "gcc")):
+    yield Build("cortex-m55", "gcc", ("-O3",))
+    for core, compiler in (("cortex-m4", "gcc"), ("cortex-m55", "clang"), ("rv32imac", "gcc")):
         yield Build(core, compiler, ("-O2", LTO))
-    for core in ("cortex-m0", "cortex-m4", "cortex-m55", "rv32imac"):
-        for compiler, level in (("clang", "-O0"), ("clang", "-O2"), ("zig", "-Os")):
-            yield Build(core, compiler, (level,))
-    for compiler in ("gcc", "clang"):
-        for options in (("-O0",), ("-O3",), ("-O3", LTO)):
-            yield Build("native", compiler, options)
-    yield Build("native", "zig", ("-O2",))
+    for core, compiler, level in (
+        ("cortex-m0", "zig", "-Os"),
+        ("cortex-m4", "clang", "-O2"),
+        ("cortex-m55", "clang", "-O0"),
+        ("cortex-m55", "zig", "-Os"),
+        ("rv32imac", "clang", "-O2"),
+    ):
+        yield Build(core, compiler, (level,))
+    for compiler, options in (("gcc", ("-O0",)), ("gcc", ("-O3", LTO)), ("clang", ("-O3",)), ("zig", ("-O2",))):
+        yield Build("native", compiler, options)
     yield Build("native", "tcc", ())
 
 
@@ -129,7 +132,7 @@ def test_a_bundle_for_another_core_runs_here(core: str, tmp_path: Path) -> None:
     assert got == [cases()[module.name][2] for module, _ in compiled(core)]
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", either(LEVELS, LEVELS[::2]))
 @pytest.mark.parametrize("name", models.available(["kws", "ic", "mcunet_vww"]))
 def test_large_models_for_helium_compile(name: str, level: str, tmp_path: Path) -> None:
     module = aboard.compile(models.read(name), target="arm/mps3_an547", name="model")

@@ -21,7 +21,7 @@ from fuzz import campaign, differential, graphs, minimise, mutations, page, rand
 HERE = Path(__file__).resolve().parent
 #: Cases in every test run, which take some seconds each; campaigns that are not named get the last budget.
 CASES = {
-    "models": 60, "graphs": 40, "boards": 9, "process": 4, "elementwise": 30,
+    "models": 40, "graphs": 25, "boards": 5, "process": 2, "elementwise": 20,
     "wire": 20_000, "wire_narrow": 20_000, "wire_libfuzzer": 2000, "hostile": 400,
 }  # fmt: skip
 SECONDS = "60"

@@ -23,7 +23,8 @@ from support import rpc_device  # noqa: E402  likewise
 SOURCES = [rpc_device.SOURCES / "fuzz_libfuzzer.c", *wire.PLAYERS]
 FLAGS = ("-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all", "-g", "-O1")
 _VECTORS = ROOT / "tests" / "data" / "rpc_vectors.json"
-_LIMITS = ("-timeout=10", "-max_len=4096", "-rss_limit_mb=1024")
+# A new program counts the largest memory of the process that started it as its own, which may be that of all tests.
+_LIMITS = ("-timeout=10", "-max_len=4096", "-rss_limit_mb=8192", "-malloc_limit_mb=256")
 #: Seconds for making an input smaller.
 MINIMISE_SECONDS = 20
 #: libFuzzer's numbers are of 32 bits: more runs than this are as many as it likes.

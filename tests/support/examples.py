@@ -17,6 +17,11 @@ def examples(full: int) -> int:
     return full if os.environ.get("ABOARD_FULL") else max(min(full, 4), full // 6)
 
 
+def either(full: _Case, usual: _Case) -> _Case:
+    """Returns what `make test-full` takes, or what every run takes."""
+    return full if os.environ.get("ABOARD_FULL") else usual
+
+
 def part(cases: Iterable[_Case]) -> list[_Case]:
     """Returns the cases of a product of parameters: all in `make test-full`, else every second one.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -175,7 +176,8 @@ class Symbols:
         parts = [folders[folder].decode()] if 0 <= folder < len(folders) else []
         top = unit.get_top_DIE().attributes.get("DW_AT_comp_dir")
         path = PurePosixPath(top.value.decode() if top is not None else "", *parts, entry.name.decode())
-        return self._relative(path)
+        # ccache makes `build/../firmware/main.c` of `firmware/main.c`, so that projects share what it keeps.
+        return self._relative(PurePosixPath(posixpath.normpath(path)))
 
     def _relative(self, path: PurePosixPath) -> str:
         """Returns the path relative to the project, even if the project was moved after the build."""

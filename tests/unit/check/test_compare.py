@@ -15,6 +15,7 @@ from aboard.errors import InputError, ModelError, ToolError
 from aboard.importers import load
 from support import models
 from support.damage import judge
+from support.examples import either
 from support.tflite_builder import ModelBuilder
 
 DIGITS, FLOAT = (resources.models() / name for name in ("digits.tflite", "digits_f32.tflite"))
@@ -23,7 +24,8 @@ RNG = np.random.default_rng(3)
 
 
 def test_drawn_faults_are_found_with_layer_and_cause() -> None:
-    missed = judge.missed(0, 50)
+    # `make compare-faults` draws others.
+    missed = judge.missed(0, either(50, 20))
     assert len(missed) <= 2, "\n".join(missed)
 
 

@@ -16,7 +16,10 @@ from aboard.kernels.single_rounding import DoubleRounding, ExactRounding, Single
 from aboard.ops import conv2d, depthwise_conv2d, fully_connected
 from aboard.ops.weighted import INPUT, multipliers
 from support import models
+from support.examples import either
 
+#: The last two are quick.
+CHECKED = ["vww", "ic", "ad", "sww", "hello_world", "kws", models.SHIPPED]
 OPS = {"conv2d": conv2d, "depthwise_conv2d": depthwise_conv2d, "fully_connected": fully_connected}
 
 
@@ -102,7 +105,7 @@ def test_a_shift_larger_than_the_channels_is_refused() -> None:
     assert find(DoubleRounding(2**30, -2, -128, -128, 127, -1000, 1000), 3) is None
 
 
-@pytest.mark.parametrize("name", models.available([*models.INT8, models.SHIPPED]))
+@pytest.mark.parametrize("name", models.available(either(CHECKED, CHECKED[-2:])))
 def test_every_channel_of_a_model_at_every_threshold(name: str) -> None:
     path = models.path(name)
     assert path is not None
