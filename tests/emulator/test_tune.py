@@ -1,4 +1,4 @@
-"""Tuning on an emulated board: the best is found, recorded, and taken by the next compilation."""
+"""Tuning on an emulated and on a pretended board: the best is found, recorded, and taken by the next compilation."""
 
 from __future__ import annotations
 
@@ -7,8 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from aboard import cli
+import aboard
+from aboard import boards, cli
+from aboard.base import resources
+from aboard.target import Knob
+from aboard.tuner.bench import OnBoard
+from aboard.tuner.search import TuningSearch
+from aboard.tuning.record_file import Records, store
 from support.fake_device import RUNS, SUITS, fake_device
+from support.pretended_runner import PretendedRunner
 
 TARGET = "arm/mps2_an386 + fake"
 #: Instructions in a tick of the board's counter.
@@ -30,21 +37,47 @@ def test_the_best_is_measured_recorded_and_taken(
         found = call(capsys, "tune", "digits", "--target", TARGET, "--samples", "0", "--limit", "4")
         run = call(capsys, "deploy", "digits", "--target", TARGET, "--profile")
         ops = call(capsys, "compile", "digits", "--target", TARGET)["ops"]
+    assert (found["unit"], found["stale"]) == ("instructions", [])
     assert found["ran_on"] == "arm/mps2_an386 (qemu)"
     assert len(found["trials"]) == 4
-    assert all(trial["exact"] and trial["instructions"] for trial in found["trials"])
+    assert all(trial["exact"] and trial["run"]["count"] for trial in found["trials"])
     wide, narrow = found["best"]
     assert (wide["values"], narrow["values"]) == ({"runs": 1, "suits": "many"}, {"runs": 1, "suits": "few"})
-    assert wide["default_instructions"] == pytest.approx(3 * wide["instructions"], rel=0.01)
-    assert narrow["default_instructions"] == pytest.approx(2 * narrow["instructions"], rel=0.01)
-    saved = sum(best["default_instructions"] - best["instructions"] for best in found["best"])
-    assert found["tuned_instructions"] == pytest.approx(found["default_instructions"] - saved, abs=8 * TICK)
-    assert found["host_instructions"] < found["tuned_instructions"] < found["default_instructions"]
-    assert run["instructions"] == pytest.approx(found["tuned_instructions"], abs=8 * TICK)
+    assert wide["default"]["count"] == pytest.approx(3 * wide["tuned"]["count"], rel=0.01)
+    assert narrow["default"]["count"] == pytest.approx(2 * narrow["tuned"]["count"], rel=0.01)
+    saved = sum(best["default"]["count"] - best["tuned"]["count"] for best in found["best"])
+    host, default, tuned = (found[name]["count"] for name in ("host", "default", "tuned"))
+    assert tuned == pytest.approx(default - saved, abs=8 * TICK)
+    assert host < tuned < default
+    assert run["instructions"] == pytest.approx(tuned, abs=8 * TICK)
     assert [(op["tuning"]["suits"], op["tuning_origin"]) for op in ops if op["tuning"]] == [
         ("many", "record"),
         ("few", "record"),
     ]
     assert [row["instructions"] for row in run["profile"] if row["device"]] == [
-        pytest.approx(best["instructions"], abs=8 * TICK) for best in found["best"]
+        pytest.approx(best["tuned"]["count"], abs=8 * TICK) for best in found["best"]
     ]
+
+
+def test_a_board_is_measured_in_ticks_and_a_bad_default_is_corrected(tmp_path: Path) -> None:
+    board = boards.load("host/native")
+    bench = OnBoard(board, PretendedRunner(board, port=str(tmp_path / "port")))
+    # Ticks of this machine are noisy: the default computes each layer so often that no noise hides it.
+    often = Knob("runs", (100, 1), "How often each layer is computed")
+    target = "host/native -runtime=standalone + fake"
+    with fake_device(often):
+        model = resources.models() / "digits.tflite"
+        found = TuningSearch.prepare(model, target, bench, samples=0).run()
+        store(tmp_path / "t.json", [best.record for best in found.best])
+        tuned = aboard.compile(model, target=target, tuning=tmp_path / "t.json")
+    assert found.bench == "host/native (serial)"
+    assert found.default is not None
+    assert found.tuned is not None
+    assert found.default.unit == "ticks"
+    assert found.tuned.count < found.default.count
+    for record in Records(tmp_path / "t.json").entries.values():
+        assert (record.unit, record.values, record.clock_hz) == ("ticks", {"runs": 1}, None)
+        assert record.provenance is not None
+        assert record.provenance.tick_hz
+    regions = [node for node in tuned.manifest.nodes if node.device]
+    assert [(node.tuning, node.tuning_origin) for node in regions] == [({"runs": 1}, "record")] * 2

@@ -236,6 +236,10 @@ SESSIONS = (
         ),
     ),
     Session(
+        "bench",
+        ("bench --help", f"bench digits {BOARD} --json -o none/b.json", f"bench digits {BOARD} -o bundle"),
+    ),
+    Session(
         "tune",
         ("tune --help", "tune digits -t 'c -mcpu=cortex-m4'", "tune digits"),
     ),

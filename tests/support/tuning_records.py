@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from aboard.target import Target, Value
 from aboard.tuning.key import device_key, toolchain
@@ -10,7 +11,7 @@ from aboard.tuning.records import TuningRecord
 
 
 def record(
-    target: str, workload: str, values: Mapping[str, Value], *, instructions: int = 1, compiler: str | None = None
+    target: str, workload: str, values: Mapping[str, Value], *, compiler: str | None = None, **further: Any
 ) -> TuningRecord:
     """Returns the record of a workload of a target's first device.
 
@@ -18,10 +19,10 @@ def record(
         target: A composite target.
         workload: What is computed.
         values: Value of every knob.
-        instructions: What it took.
         compiler: Name and version of the toolchain; that of this machine by default.
+        further: Further fields.
     """
     whole = Target(target)
     built_by = toolchain(whole) if compiler is None else compiler
     key = device_key(whole, whole.devices[0])._asdict()
-    return TuningRecord(**key, toolchain=built_by, workload=workload, values=values, instructions=instructions)
+    return TuningRecord(**key, toolchain=built_by, workload=workload, values=values, **{"count": 1, **further})

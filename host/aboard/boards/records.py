@@ -167,6 +167,7 @@ class Core(BoardRecord):
         mcpu: Name of the core, as in the target attribute `-mcpu`.
         clock_hz: Clock after the start-up code, in Hz; the highest allowed clock if aboard has no port yet. None for
             cores of host class, whose clock varies.
+        wait_states: Wait states of the flash at that clock, as the start-up code sets them; None if it sets none.
         aliases: Other names of the core within the SoC.
         start: Steps by which another core starts this core, in order; empty if the core starts by itself or the steps
             are not known.
@@ -179,6 +180,7 @@ class Core(BoardRecord):
     name: Identifier
     mcpu: _CoreName
     clock_hz: Positive | None = None
+    wait_states: Annotated[int, Field(ge=0)] | None = None
     aliases: tuple[Identifier, ...] = ()
     start: tuple[StartStep, ...] = ()
     caches: bool = False

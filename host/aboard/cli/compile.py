@@ -232,7 +232,7 @@ def _written(result: CompileResult) -> str:
 def _records(module: Module, given: Path | None) -> str | None:
     """Returns the file of tuning records if some of its records were used, else None."""
     from aboard.tuning.choice import RECORD
-    from aboard.tuning.records import default_path
+    from aboard.tuning.record_file import default_path
 
     if all(node.tuning_origin != RECORD for node in module.manifest.nodes):
         return None

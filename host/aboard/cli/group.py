@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "evaluate": ("aboard.cli.evaluate", "Measure accuracy and time on the device."),
     "quantize": ("aboard.cli.quantize", "Make an int8 model of a model of real numbers, with samples."),
     "compare": ("aboard.cli.compare", "Compare two models layer by layer, and name the first layer that is wrong."),
+    "bench": ("aboard.cli.bench", "Measure models on a board, layer by layer, and write what was measured."),
     "tune": ("aboard.cli.tune", "Find the best values for the knobs of a target's devices, and record them."),
     "report": ("aboard.cli.report", "Write a report of a model on a target: one HTML file with pictures."),
     "partition": ("aboard.cli.partition", "Show which device of a composite target computes which node."),

@@ -146,7 +146,7 @@ def compile_file(
     path = model_file(text)
     with whole_installation(text):
         from aboard.compiler.pipeline import compile_model
-        from aboard.tuning.records import Records, default_path
+        from aboard.tuning.record_file import Records, default_path
 
         records = Records(tuning or default_path(), required=tuning is not None, toolchain=toolchain)
         return compile_model(

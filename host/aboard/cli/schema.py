@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
+from aboard.cli.schema_bench import BenchResult
 from aboard.cli.schema_boards import (
     BoardAddResult,
     BoardInfo,
@@ -45,6 +46,7 @@ RESULTS: Mapping[str, type[BaseModel]] = {
     "evaluate": EvaluateResult,
     "quantize": QuantizeResult,
     "compare": CompareResult,
+    "bench": BenchResult,
     "ci init": CiResult,
     "debug": DebugResult,
     "farm status": FarmStatusResult,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
+from aboard.cli.schema_cost import CostInfo
 from aboard.cli.schema_result import Result
 
 Point = dict[str, str | int | bool]
@@ -14,8 +17,8 @@ class TrialInfo(Result):
 
     device: str = Field(description="Device whose regions all used this point.")
     values: Point = Field(description="Value of every knob.")
-    region_instructions: int | None = Field(description="Instructions of the device's regions; null if unknown.")
-    instructions: int | None = Field(description="Instructions of the whole run; null if unknown.")
+    regions: CostInfo | None = Field(description="Cost of the device's regions; null if it was not measured.")
+    run: CostInfo | None = Field(description="Cost of the whole run; null if it was not measured.")
     exact: bool = Field(
         description="True if all outputs equal the outputs of the host alone, and all regions are right; false if "
         "nothing ran."
@@ -30,7 +33,17 @@ class RecordKey(Result):
     core: str = Field(description="Core of the host.")
     kind: str = Field(description="Kind of the device, with the attributes that make up its identity.")
     opt: str = Field(description="`-opt` of the host.")
+    clock_hz: int | None = Field(description="Clock of the host, for ticks; null for instructions, and if unknown.")
+    wait_states: int | None = Field(description="Wait states of its flash at this clock; null likewise.")
     toolchain: str = Field(description="Name and version of the compiler.")
+
+
+class StaleRecord(Result):
+    """A record of a device of the target that is not used."""
+
+    workload: str = Field(description="Computation of the region, in canonical form.")
+    values: Point = Field(description="Value of every knob.")
+    reason: str = Field(description="Why: what it is of, and what is here.")
 
 
 class BestInfo(Result):
@@ -41,8 +54,8 @@ class BestInfo(Result):
     workload: str = Field(description="Computation of the regions, in canonical form.")
     key: RecordKey = Field(description="Key of the record, together with the workload.")
     values: Point = Field(description="Value of every knob.")
-    instructions: int = Field(description="Instructions of these regions at the best point.")
-    default_instructions: int = Field(description="Instructions of these regions with the default of every knob.")
+    tuned: CostInfo = Field(description="Cost of these regions at the best point.")
+    default: CostInfo = Field(description="Cost of these regions with the default of every knob.")
 
 
 class TuneResult(Result):
@@ -54,9 +67,11 @@ class TuneResult(Result):
     samples: int = Field(description="Inputs for which every point was compared with the host alone.")
     trials: list[TrialInfo]
     best: list[BestInfo] = Field(description="Best points; empty if nothing could be measured.")
-    host_instructions: int | None = Field(description="Instructions of a run on the host alone; null if unknown.")
-    default_instructions: int | None = Field(
-        description="Instructions of a run with the default of every knob; null if unknown."
-    )
-    tuned_instructions: int | None = Field(description="Instructions of a run with the best points; null if unknown.")
+    unit: Literal["instructions", "ticks"] | None = Field(description="What was counted; null if nothing was measured.")
+    host: CostInfo | None = Field(description="Cost of a run on the host alone; null if it was not measured.")
+    default: CostInfo | None = Field(description="Cost of a run with the default of every knob; null likewise.")
+    tuned: CostInfo | None = Field(description="Cost of a run with the best points; null likewise.")
     records: str | None = Field(description="File of records that was written; null if nothing could be measured.")
+    stale: list[StaleRecord] = Field(
+        description="Records of the target's devices that are not used: of another toolchain, clock or version."
+    )

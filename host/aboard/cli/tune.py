@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,30 +16,31 @@ from aboard.cli.options import (
     Means,
     Place,
     example,
+    means_options,
     model_argument,
     name_option,
     opt_option,
     pass_console,
     place_options,
-    runner_option,
-    template_option,
-    template_options,
-    toolchain_option,
 )
 from aboard.cli.output_options import output_options
-from aboard.cli.schema_tune import BestInfo, RecordKey, TrialInfo, TuneResult
+from aboard.cli.schema_cost import CostInfo
+from aboard.cli.schema_tune import BestInfo, RecordKey, StaleRecord, TrialInfo, TuneResult
 from aboard.errors import TargetError
 from aboard.target import Target
 
 if TYPE_CHECKING:
+    from aboard.base.cost import Cost
     from aboard.tuner.bench import Bench
-    from aboard.tuner.search import Best, Found, TriedPoint
+    from aboard.tuner.found import Best, Found, TriedPoint
+    from aboard.tuning.records import TuningRecord
 
 
 @click.command(
     "tune",
     epilog=example(
         'aboard tune kws.tflite --target "arm/mps2_an386 + my-npu"',
+        'aboard tune kws.tflite --target "st/nucleo_f746zg + my-npu" --port /dev/ttyACM0',
         'aboard tune digits --target "c -runtime=host + my-npu" --limit 8 --json',
     ),
 )
@@ -60,10 +62,15 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="File of records. Default: the file that ABOARD_TUNING names, or your own file.",
 )
-@template_option
-@template_options
-@runner_option
-@toolchain_option
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    metavar="K",
+    help="Runs of each point of which the median counts, where ticks are measured and not instructions counted.",
+)
+@means_options
 @name_option
 @opt_option
 @output_options
@@ -75,25 +82,25 @@ def command(
     limit: int | None,
     samples: int,
     tuning: Path | None,
-    template: str | None,
-    options: dict[str, str],
-    runner: str | None,
-    toolchain: str | None,
+    repeats: int,
+    means: Means,
     name: str | None,
     opt: str | None,
 ) -> None:
     """Try every point of the tuning spaces of a target's devices, and record the best for each part of MODEL.
 
-    Each point is built, booted, compared bit for bit with the host alone, and measured node by node. `aboard compile`
-    for the same target uses the records. With -runtime=host, points are checked in this process and not measured.
+    Each point is built, booted or flashed, compared bit for bit with the host alone, and measured node by node: in
+    instructions where the runner counts them, else in ticks of the board. `aboard compile` for the same target uses the
+    records. With -runtime=host, points are checked in this process and not measured.
     """
     path = models.model_file(model)
     chosen = _target(place, opt)
     with models.whole_installation(model):
         from aboard.reports import tuned
         from aboard.tuner.search import TuningSearch
-        from aboard.tuning.records import Records, default_path, store
-    bench = _bench(chosen, runner, template, options, toolchain)
+        from aboard.tuning.record_file import Records, default_path, store
+        from aboard.tuning.records import Recorded
+    bench = _bench(chosen, means, repeats)
     file = tuning or default_path()
     known = Records(file).entries
     with console.step(f"compiling {model}"):
@@ -101,8 +108,9 @@ def command(
     with console.progress("trying points", search.builds) as advance:
         found = search.run(advance)
     if found.best:
-        store(file, [best.record for best in found.best])
-    result = _describe(found, file if found.best else None)
+        store(file, [best.record for best in found.best], known)
+    stale = Recorded(Records(file).entries, bench.compiler).stale(chosen)
+    result = _describe(found, file if found.best else None, stale)
     console.emit(result, lambda: f"{tuned.summary(found)}\n\n{_recorded(result)}")
 
 
@@ -111,9 +119,7 @@ def _target(place: Place, opt: str | None) -> Target:
     return target if opt is None else target.overridden({"opt": opt})
 
 
-def _bench(
-    target: Target, runner: str | None, template: str | None, options: Mapping[str, str], toolchain: str | None
-) -> Bench:
+def _bench(target: Target, means: Means, repeats: int) -> Bench:
     from aboard.tuner.bench import OnBoard, ThisProcess
 
     if target.runtime == "host":
@@ -124,12 +130,12 @@ def _bench(
             'Say --target "arm/mps2_an386 + DEVICE" with a board of `aboard boards`, or check points without measuring '
             "them with -runtime=host"
         )
-    means = Means(template=template, options=options, toolchain=toolchain, runner=runner)
     plan = deploy.prepare(Place(str(target), None), means)
-    return OnBoard(plan.board, plan.runner.name, plan.template, plan.options, plan.toolchain)
+    return OnBoard(plan.board, plan.runner, plan.template, plan.options, plan.toolchain, repeats)
 
 
-def _describe(found: Found, file: Path | None) -> TuneResult:
+def _describe(found: Found, file: Path | None, stale: Iterable[tuple[TuningRecord, str]]) -> TuneResult:
+    unit = None if found.default is None else found.default.unit
     return TuneResult(
         model=found.model,
         target=str(found.target),
@@ -137,19 +143,23 @@ def _describe(found: Found, file: Path | None) -> TuneResult:
         samples=found.samples,
         trials=[_trial(trial) for trial in found.trials],
         best=[_best(best) for best in found.best],
-        host_instructions=found.host,
-        default_instructions=found.default,
-        tuned_instructions=found.tuned,
+        unit=unit,
+        host=_cost(found.host),
+        default=_cost(found.default),
+        tuned=_cost(found.tuned),
         records=None if file is None else str(file),
+        stale=[StaleRecord(workload=record.workload, values=dict(record.values), reason=why) for record, why in stale],
     )
 
 
 def _trial(trial: TriedPoint) -> TrialInfo:
+    from aboard.base.cost import total
+
     return TrialInfo(
         device=trial.device,
         values=dict(trial.point),
-        region_instructions=sum(trial.regions.values()) if trial.regions else None,
-        instructions=trial.total,
+        regions=_cost(total(trial.regions.values()) if trial.regions else None),
+        run=_cost(trial.total),
         exact=not trial.refused,
         refused=trial.refused or None,
     )
@@ -160,14 +170,26 @@ def _best(best: Best) -> BestInfo:
         device=best.device,
         nodes=list(best.names),
         workload=best.record.workload,
-        key=RecordKey(**best.record.key.device._asdict(), toolchain=best.record.toolchain),
+        key=RecordKey(
+            **best.record.key.device._asdict(),
+            clock_hz=best.record.clock_hz,
+            wait_states=best.record.wait_states,
+            toolchain=best.record.toolchain,
+        ),
         values=dict(best.record.values),
-        instructions=best.instructions,
-        default_instructions=best.default,
+        tuned=CostInfo.of(best.cost),
+        default=CostInfo.of(best.default),
     )
+
+
+def _cost(cost: Cost | None) -> CostInfo | None:
+    return None if cost is None else CostInfo.of(cost)
 
 
 def _recorded(result: TuneResult) -> str:
     if result.records is None:
         return "Nothing is recorded: points were checked in this process, where instructions cannot be told"
-    return f"Recorded in {result.records}; `aboard compile` takes it for this target"
+    lines = [f"Recorded in {result.records}; `aboard compile` takes it for this target"]
+    reasons = Counter(record.reason for record in result.stale)
+    lines += [f"Not used, tune again: {count} records {reason}" for reason, count in sorted(reasons.items())]
+    return "\n".join(lines)

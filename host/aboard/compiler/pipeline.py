@@ -26,7 +26,7 @@ from aboard.partition.pipeline import OnStep
 from aboard.schedule import search, trade
 from aboard.schedule.trade import Trade
 from aboard.target import Target
-from aboard.tuning import records
+from aboard.tuning import record_file
 from aboard.tuning.choice import Tuning
 
 if TYPE_CHECKING:
@@ -291,8 +291,8 @@ def explain_model(
 
 def _tuning(given: str | Path | Tuning | None) -> Tuning:
     if given is None:
-        return records.Records(records.default_path())
-    return records.Records(Path(given), required=True) if isinstance(given, str | Path) else given
+        return record_file.Records(record_file.default_path())
+    return record_file.Records(Path(given), required=True) if isinstance(given, str | Path) else given
 
 
 def _target(target: str | Target | None, board: str | None, opt: str | None) -> Target:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from aboard.base.cost import Cost, cost_text, total
 from aboard.base.manifest import label
 from aboard.base.table import facts, table
-from aboard.tuner.search import Found
+from aboard.tuner.found import Found
 from aboard.tuning.space import shown
 
 
@@ -19,8 +20,8 @@ def trials(found: Found) -> str:
         (
             trial.device,
             shown(trial.point),
-            sum(trial.regions.values()) if trial.regions else None,
-            trial.total,
+            _shown(total(trial.regions.values()) if trial.regions else None),
+            _shown(trial.total),
             trial.refused or "exact",
         )
         for trial in found.trials
@@ -35,9 +36,9 @@ def best(found: Found) -> str:
             entry.device,
             ", ".join(map(label, entry.names)),
             shown(entry.record.values),
-            entry.default,
-            entry.instructions,
-            f"{100 * (entry.instructions / entry.default - 1):+.1f} %" if entry.default else None,
+            _shown(entry.default),
+            _shown(entry.cost),
+            f"{100 * (entry.cost.count / entry.default.count - 1):+.1f} %" if entry.default.count else None,
         )
         for entry in found.best
     ]
@@ -45,14 +46,20 @@ def best(found: Found) -> str:
 
 
 def totals(found: Found) -> str:
-    """Returns the instructions of whole runs: the host alone, with defaults, tuned."""
+    """Returns the cost of whole runs: the host alone, with defaults, tuned."""
+    unit = None if found.default is None else found.default.unit
     return facts(
         [
             ("model", f"{found.model} on {found.bench}"),
             ("target", str(found.target)),
             ("compared", f"{found.samples} inputs for each point, with the host alone, bit for bit"),
-            ("host alone", found.host),
-            ("default", found.default),
-            ("tuned", found.tuned),
+            ("unit", "ticks of the board's counter, medians ± spread" if unit == "ticks" else unit),
+            ("host alone", _shown(found.host)),
+            ("default", _shown(found.default)),
+            ("tuned", _shown(found.tuned)),
         ]
     )
+
+
+def _shown(cost: Cost | None) -> int | str | None:
+    return None if cost is None else cost_text(cost.count, cost.spread)

@@ -1,4 +1,4 @@
-"""Benches that try points: an emulated board, which also measures them, or this process, which does not measure."""
+"""Benches that try points: a board or its emulator, which also measure them, or this process, which does not."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Protocol
 
 from aboard import runners
 from aboard.api import Session, create
+from aboard.base.cost import Cost
 from aboard.base.scratch import Scratch
 from aboard.boards.board import Board
 from aboard.check import region_check
@@ -17,7 +18,9 @@ from aboard.check.region_check import WrongRegion
 from aboard.compiler.host_runtime import HostModel
 from aboard.compiler.pipeline import Module
 from aboard.device.input_files import Named
+from aboard.device.measure import Measurement, measure
 from aboard.device.tensor_io import Values
+from aboard.runners import Runner
 
 
 @dataclass(frozen=True)
@@ -26,13 +29,16 @@ class BenchRun:
 
     Attributes:
         outputs: For each input, the outputs by tensor name.
-        nodes: Instructions of each node for the first input; None if the bench does not count them.
-        total: Instructions of the whole run for the first input; None if the bench does not count them.
+        measured: Costs for the first input; None if the bench does not measure.
     """
 
     outputs: tuple[Mapping[str, Values], ...]
-    nodes: tuple[int, ...] | None
-    total: int | None
+    measured: Measurement | None = None
+
+    @property
+    def total(self) -> Cost | None:
+        """Cost of the whole run; None if the bench does not measure."""
+        return None if self.measured is None else self.measured.run
 
 
 class Bench(Protocol):
@@ -71,7 +77,7 @@ class ThisProcess:
     def run(self, module: Module, inputs: Sequence[Named]) -> BenchRun:
         """Runs a module; see `Bench.run`."""
         loaded = HostModel(module)
-        return BenchRun(tuple(loaded.run_named(feed) for feed in inputs), None, None)
+        return BenchRun(tuple(loaded.run_named(feed) for feed in inputs))
 
     def faults(self, module: Module, inputs: Sequence[Named]) -> list[WrongRegion]:
         """Compares regions; see `Bench.faults`."""
@@ -80,26 +86,32 @@ class ThisProcess:
 
 @dataclass(frozen=True)
 class OnBoard:
-    """Builds an image for a board, boots it and profiles it.
+    """Builds an image for a board, boots or flashes it, and profiles it.
 
     Attributes:
         board: The board.
-        runner: Name of the runner; None for the first runner that supports the board.
+        runner: What runs images, not started: an emulator, the board itself, or a farm; None for the first emulator
+            that supports the board.
         template: Name of the project template; None for the default template of the board.
         options: Options of the template.
         toolchain: Name of the toolchain; None for the default toolchain.
+        repeats: Runs of which ticks are the median; instructions are the same in every run.
     """
 
     board: Board
-    runner: str | None = None
+    runner: Runner | None = None
     template: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     toolchain: str | None = None
+    repeats: int = 5
 
     @property
     def name(self) -> str:
         """Names of the board and the runner."""
-        return f"{self.board.id} ({runners.choose(self.board, self.runner).name})"
+        return f"{self.board.id} ({self._fresh().name})"
+
+    def _fresh(self) -> Runner:
+        return runners.choose(self.board, None) if self.runner is None else self.runner.fresh()
 
     @property
     def compiler(self) -> str | None:
@@ -110,10 +122,7 @@ class OnBoard:
         """Runs a module; see `Bench.run`."""
         with self._session(module, {}) as device:
             outputs = tuple(device.infer(feed).outputs for feed in inputs)
-            profile = device.profile(inputs[0])
-        counts = [entry.duration.instructions for entry in profile.nodes]
-        counted = tuple(count for count in counts if count is not None)
-        return BenchRun(outputs, counted if len(counted) == len(counts) else None, profile.run.instructions)
+            return BenchRun(outputs, measure(device, inputs[0], self.repeats))
 
     def faults(self, module: Module, inputs: Sequence[Named]) -> list[WrongRegion]:
         """Compares regions in an image with tensor capture; see `Bench.faults`."""
@@ -127,5 +136,5 @@ class OnBoard:
             folder = temporary / module.name
             project = create([module], self.board, self.template, folder, {**self.options, **further})
             project.build(self.toolchain)
-            with Session.open(project, runners.choose(self.board, self.runner)) as device:
+            with Session.open(project, self._fresh()) as device:
                 yield device

@@ -9,89 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
+from aboard.base.cost import Cost, total
+from aboard.base.version import VERSION
 from aboard.check import verify
 from aboard.compiler.pipeline import Module, compile_model
 from aboard.device.input_files import Named
+from aboard.device.measure import Measurement
 from aboard.errors import AboardError, CapacityError, TargetError
 from aboard.ops.subgraph import SubgraphAttributes
 from aboard.partition.partitioner import labels
 from aboard.partition.workload import workload
 from aboard.target import Target
-from aboard.target.kind import Value
 from aboard.tuner.bench import Bench, BenchRun
+from aboard.tuner.found import Best, Found, Point, TriedPoint
 from aboard.tuning import key, space
 from aboard.tuning.choice import DEFAULTS, Given, Tuning, mismatch
 from aboard.tuning.key import Key, device_key
-from aboard.tuning.records import Recorded, TuningRecord, by_key
-
-Point = Mapping[str, Value]
-
-
-@dataclass(frozen=True)
-class TriedPoint:
-    """A point that was tried.
-
-    Attributes:
-        device: Label of the device.
-        point: Value of every knob.
-        regions: Instructions of the device's regions by workload, summed over equal workloads; empty if not measured.
-        total: Instructions of the whole run, with the other devices at their defaults; None if not measured.
-        refused: Why the device generates no code for this point; empty if it does.
-    """
-
-    device: str
-    point: Point
-    regions: Mapping[str, int]
-    total: int | None
-    refused: str = ""
-
-
-@dataclass(frozen=True)
-class Best:
-    """The best point of a workload.
-
-    Attributes:
-        device: Label of the device.
-        record: The tuning record.
-        names: Names of the regions in the manifest.
-        instructions: Instructions of these regions together.
-        default: Instructions of these regions with the default of every knob.
-    """
-
-    device: str
-    record: TuningRecord
-    names: tuple[str, ...]
-    instructions: int
-    default: int
-
-
-@dataclass(frozen=True)
-class Found:
-    """The results of a search.
-
-    Attributes:
-        model: Name of the model.
-        target: The target.
-        bench: Name of the bench that tried the points.
-        samples: Number of inputs for which each point was compared with the host alone.
-        trials: The trials, device by device, starting with the defaults of each device.
-        best: The best points by workload; empty if the bench does not count instructions.
-        host: Instructions of the host alone; None if the bench does not count instructions.
-        default: Instructions with the default of every knob.
-        tuned: Instructions with the best points together.
-    """
-
-    model: str
-    target: Target
-    bench: str
-    samples: int
-    trials: tuple[TriedPoint, ...]
-    best: tuple[Best, ...]
-    host: int | None
-    default: int | None
-    tuned: int | None
+from aboard.tuning.records import Provenance, Recorded, TuningRecord, by_key
 
 
 @dataclass(frozen=True)
@@ -184,8 +122,8 @@ class TuningSearch:
                 trials.append(_tried(self.untuned, first, device, point))
         best = (
             ()
-            if first.nodes is None
-            else _best(self.untuned, self.target, trials, key.toolchain(self.target, self.bench.compiler))
+            if first.measured is None
+            else tuple(_best(self.untuned, self.target, trials, self._conditions(first.measured)))
         )
         tuned = self._together(best, built, expected)
         on_build()
@@ -200,6 +138,17 @@ class TuningSearch:
             default=first.total,
             tuned=tuned,
         )
+
+    def _conditions(self, first: Measurement) -> dict[str, Any]:
+        """Returns the fields of a record that are the same for all records of a search."""
+        at = key.Clock() if first.tick_hz is None else key.clock(self.target)
+        today = datetime.now(timezone.utc).date().isoformat()
+        return {
+            "toolchain": key.toolchain(self.target, self.bench.compiler),
+            "clock_hz": at.hz,
+            "wait_states": at.wait_states,
+            "provenance": Provenance(board=self.bench.name, date=today, version=VERSION, tick_hz=first.tick_hz),
+        }
 
     def _compiled(self, tuning: Tuning) -> Module:
         return compile_model(self.model, target=self.target, name=self.untuned.name, tuning=tuning, hooks=True)
@@ -219,8 +168,8 @@ class TuningSearch:
             ) from error
         return _tried(module, outcome, device, point)
 
-    def _together(self, best: Sequence[Best], built: _Built, expected: BenchRun) -> int | None:
-        """Builds the best points together and returns the instructions of the whole run."""
+    def _together(self, best: Sequence[Best], built: _Built, expected: BenchRun) -> Cost | None:
+        """Builds the best points together and returns the cost of the whole run."""
         if not best:
             return None
         module = self._compiled(Recorded(by_key(b.record for b in best), self.bench.compiler))
@@ -299,30 +248,34 @@ def _plan(
 
 
 def _tried(module: Module, outcome: BenchRun, device: str, point: Point) -> TriedPoint:
-    regions: dict[str, int] = {}
+    regions: dict[str, list[Cost]] = {}
     for index, attrs, text in _regions(module):
-        if outcome.nodes is not None and attrs.label == device:
-            regions[text] = regions.get(text, 0) + outcome.nodes[index]
-    return TriedPoint(device, point, regions, outcome.total)
+        if outcome.measured is not None and attrs.label == device:
+            regions.setdefault(text, []).append(outcome.measured.nodes[index])
+    return TriedPoint(device, point, {text: total(costs) for text, costs in regions.items()}, outcome.total)
 
 
-def _best(module: Module, target: Target, trials: Sequence[TriedPoint], toolchain: str) -> tuple[Best, ...]:
-    """Returns the best point of every workload; of equal points the first, so that defaults win ties."""
+def _best(
+    module: Module, target: Target, trials: Sequence[TriedPoint], conditions: Mapping[str, Any]
+) -> Iterator[Best]:
+    """Yields the best point of every workload: the defaults, unless another point beats them."""
     names: dict[tuple[str, str], list[str]] = {}
     for index, attrs, text in _regions(module):
         names.setdefault((attrs.label, text), []).append(module.manifest.nodes[index].name)
     devices = dict(zip(labels(target), target.devices, strict=True))
-    found = []
     for (label, text), regions in names.items():
         mine = [trial for trial in trials if trial.device == label and text in trial.regions]
-        best = min(mine, key=lambda trial: trial.regions[text])
-        count = best.regions[text]
+        default = mine[0].regions[text]
+        quicker = [trial for trial in mine if trial.regions[text].beats(default)]
+        best = min(quicker, key=lambda trial: trial.regions[text].count, default=mine[0])
+        cost = best.regions[text]
         record = TuningRecord(
             **device_key(target, devices[label])._asdict(),
-            toolchain=toolchain,
+            **conditions,
             workload=text,
             values=best.point,
-            instructions=count // len(regions),
+            unit=cost.unit,
+            count=cost.count // len(regions),
+            spread=cost.spread // len(regions),
         )
-        found.append(Best(label, record, tuple(regions), count, mine[0].regions[text]))
-    return tuple(found)
+        yield Best(label, record, tuple(regions), cost, default)

@@ -1,4 +1,4 @@
-"""Keys of tuning records: the device, its host and SoC, the toolchain and the workload."""
+"""Keys of tuning records: the device, its host and SoC, the clock, the toolchain and the workload."""
 
 from __future__ import annotations
 
@@ -30,16 +30,34 @@ class DeviceKey(NamedTuple):
     opt: str
 
 
+class Clock(NamedTuple):
+    """The speed of a core and of the flash that it runs from, on which ticks depend.
+
+    Attributes:
+        hz: Clock of the core, as the board's start-up code sets it; None if its file does not give it.
+        wait_states: Of the flash at this clock; None if the file does not give them.
+    """
+
+    hz: int | None = None
+    wait_states: int | None = None
+
+    def __str__(self) -> str:
+        at = "an unknown clock" if self.hz is None else f"{self.hz / 1e6:g} MHz"
+        return at if self.wait_states is None else f"{at} with {self.wait_states} wait states"
+
+
 class Key(NamedTuple):
     """The key of a record.
 
     Attributes:
         device: The device with its host and SoC.
+        clock: The clock at which ticks were measured; None for instructions, which do not depend on it.
         toolchain: Name and version of the compiler.
         workload: The computation in canonical form.
     """
 
     device: DeviceKey
+    clock: Clock | None
     toolchain: str
     workload: str
 
@@ -52,6 +70,14 @@ def device_key(target: Target, device: Target) -> DeviceKey:
         device: One of its devices.
     """
     return DeviceKey(_soc(target.hardware), target.cpu.name, _kind(device), target.opt)
+
+
+def clock(target: Target) -> Clock:
+    """Returns the clock of a target's host; unknown if the target names no hardware."""
+    if target.hardware is None:
+        return Clock()
+    core = boards.load(target.hardware).core()
+    return Clock(core.clock_hz, core.wait_states)
 
 
 def _soc(hardware: str | None) -> str:

@@ -1,32 +1,41 @@
-"""Records of the best measured points, in one JSON file.
+"""Records of the best measured points.
 
-The key of a record is the device, the SoC, the core and `-opt` of the host, the toolchain, and the workload
-(`aboard.tuning.key`). A record therefore serves every model with such a layer on every board with that SoC; other
-devices of the target do not matter. A record holds no names, dates or paths, so that the same records give the same
-code on every machine.
+The key of a record is the device, the SoC, the core and `-opt` of the host, the clock if ticks were measured, the
+toolchain, and the workload (`aboard.tuning.key`). A record therefore serves every model with such a layer on every
+board with that SoC; other devices of the target do not matter. Where, when and how well a record was measured stands
+beside it and is not read by the compiler, so that the same points give the same code on every machine.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import Literal
 
-import platformdirs
-from pydantic import BaseModel, ConfigDict, StrictBool, StrictInt, StrictStr, ValidationError
+from pydantic import BaseModel, ConfigDict, StrictBool, StrictInt, StrictStr
 
-from aboard import outputs
-from aboard.errors import InputError
+from aboard.base.cost import Cost, Unit
+from aboard.target import Target
 from aboard.tuning import space
 from aboard.tuning.choice import DEFAULT, RECORD, ChosenPoint, TunedRegion, mismatch
-from aboard.tuning.key import DeviceKey, Key, device_key, toolchain
+from aboard.tuning.key import Clock, DeviceKey, Key, clock, device_key, toolchain
 
-#: Environment variable that names the file of records.
-VARIABLE = "ABOARD_TUNING"
-FILE_NAME = "tuning.json"
+
+class Provenance(BaseModel):
+    """Where a record comes from, for people.
+
+    Attributes:
+        board: Board and runner.
+        date: Day of the measurement, as `2026-11-26`.
+        version: Version of aboard.
+        tick_hz: Ticks of the device's counter in a second; None for instructions.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    board: str
+    date: str
+    version: str
+    tick_hz: int | None = None
 
 
 class TuningRecord(BaseModel):
@@ -37,10 +46,15 @@ class TuningRecord(BaseModel):
         core: Core of the host.
         kind: Kind of the device, with its identity attributes.
         opt: `-opt` of the host.
+        clock_hz: Clock of the host; None for instructions, and if it is not known.
+        wait_states: Wait states of its flash; None likewise.
         toolchain: Name and version of the compiler.
         workload: The computation in canonical form.
         values: Value of every knob.
-        instructions: Instructions of the region at this point, for information.
+        unit: What was counted.
+        count: Cost of the region at this point, for information.
+        spread: Ticks between the first and the third quartile of the runs.
+        provenance: Where the record comes from; None if it was written by a version that did not tell.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -49,22 +63,27 @@ class TuningRecord(BaseModel):
     core: str
     kind: str
     opt: str
+    clock_hz: int | None = None
+    wait_states: int | None = None
     toolchain: str
     workload: str
     values: Mapping[str, StrictBool | StrictInt | StrictStr]
-    instructions: int
+    unit: Unit = "instructions"
+    count: int
+    spread: int = 0
+    provenance: Provenance | None = None
 
     @property
     def key(self) -> Key:
         """The key of the record."""
-        return Key(DeviceKey(self.soc, self.core, self.kind, self.opt), self.toolchain, self.workload)
+        device = DeviceKey(self.soc, self.core, self.kind, self.opt)
+        at = Clock(self.clock_hz, self.wait_states) if self.unit == "ticks" else None
+        return Key(device, at, self.toolchain, self.workload)
 
-
-class _RecordsFile(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    format: Literal[2] = 2
-    records: tuple[TuningRecord, ...]
+    @property
+    def cost(self) -> Cost:
+        """Cost of the region."""
+        return Cost(self.count, self.unit, self.spread)
 
 
 @dataclass(frozen=True)
@@ -82,127 +101,55 @@ class Recorded:
     def choose(self, place: TunedRegion) -> ChosenPoint:
         """Returns the recorded point for a region, else the defaults.
 
-        A record is not used if it belongs to another toolchain, or if it names a knob or value that the device does not
-        have because its package has another version.
+        Ticks of a board at the host's clock go before instructions. A record is not used if it belongs to another
+        toolchain or clock, or if it names a knob or value that the device does not have because its package has
+        another version.
         """
-        device = device_key(place.target, place.device)
-        known = {
-            key.toolchain: r
-            for key, r in self.entries.items()
-            if (key.device, key.workload) == (device, place.workload)
-        }
         defaults = space.defaults(place.device)
-        if not known:
-            return ChosenPoint(defaults, DEFAULT)
-        builds = toolchain(place.target, self.toolchain)
-        record = known.get(builds)
-        if record is None:
-            others = " and ".join(sorted(known))
-            return ChosenPoint(
-                defaults, f"default, as the record is of {others}, not of {builds or 'any toolchain here'}"
-            )
-        problem = mismatch(place.device, record.values)
-        if problem:
-            return ChosenPoint(defaults, f"default, as the record is of another version: {problem}")
-        return ChosenPoint({**defaults, **record.values}, RECORD)
+        device = device_key(place.target, place.device)
+        mine = [r for r in self.entries.values() if r.key.device == device and r.workload == place.workload]
+        here = Conditions(clock(place.target), toolchain(place.target, self.toolchain))
+        reasons = [(record, here.unsuited(place.device, record)) for record in mine]
+        usable = [record for record, reason in reasons if not reason]
+        if usable:
+            record = max(usable, key=lambda r: r.unit == "ticks")
+            return ChosenPoint({**defaults, **record.values}, RECORD)
+        unused = sorted({reason for _, reason in reasons})
+        return ChosenPoint(defaults, f"default, as the record is {'; '.join(unused)}" if unused else DEFAULT)
+
+    def stale(self, target: Target) -> Iterator[tuple[TuningRecord, str]]:
+        """Yields the records of a target's devices that it cannot use, each with the reason."""
+        here = Conditions(clock(target), toolchain(target, self.toolchain))
+        for device in target.devices:
+            mine = device_key(target, device)
+            for record in self.entries.values():
+                reason = here.unsuited(device, record) if record.key.device == mine else ""
+                if reason:
+                    yield record, reason
 
 
-class Records:
-    """The records of a file. The file is read on first use.
+@dataclass(frozen=True)
+class Conditions:
+    """The conditions under which a record can be used.
 
     Attributes:
-        path: The file.
+        clock: Clock of the host.
+        toolchain: Name and version of the compiler; empty if there is none.
     """
 
-    def __init__(self, path: Path, *, required: bool = False, toolchain: str | None = None) -> None:
-        """Sets the file; a required file is read at once.
+    clock: Clock
+    toolchain: str
 
-        Args:
-            path: The file.
-            required: True if the file must exist; otherwise a missing file counts as empty.
-            toolchain: As for `Recorded.toolchain`.
-
-        Raises:
-            InputError: The file is required, and cannot be read or is damaged.
-        """
-        self.path = path
-        self.toolchain = toolchain
-        self._required = required
-        if required:
-            self.entries  # noqa: B018 - read now, so that a wrong name is reported before anything is compiled
-
-    @cached_property
-    def entries(self) -> Mapping[Key, TuningRecord]:
-        """All records by their keys.
-
-        Raises:
-            InputError: The file cannot be read, or is damaged.
-        """
-        return _read(self.path, required=self._required)
-
-    def choose(self, place: TunedRegion) -> ChosenPoint:
-        """Returns the recorded point for a region, else the defaults; see `Recorded.choose`."""
-        return Recorded(self.entries, self.toolchain).choose(place)
-
-
-def default_path() -> Path:
-    """Returns the user's file of records: the file in `ABOARD_TUNING`, or a file in the user's data folder."""
-    named = os.environ.get(VARIABLE)
-    return Path(named) if named else platformdirs.user_data_path("aboard") / FILE_NAME
+    def unsuited(self, device: Target, record: TuningRecord) -> str:
+        """Returns why a record of a device cannot be used, as what it is of; empty if it can."""
+        if record.toolchain != self.toolchain:
+            return f"of {record.toolchain}, not of {self.toolchain or 'any toolchain here'}"
+        if record.key.clock not in (None, self.clock):
+            return f"of ticks at {record.key.clock}, not at {self.clock}"
+        problem = mismatch(device, record.values)
+        return f"of another version: {problem}" if problem else ""
 
 
 def by_key(found: Iterable[TuningRecord]) -> dict[Key, TuningRecord]:
     """Returns the records as a dict by key."""
     return {record.key: record for record in found}
-
-
-def store(path: Path, found: Iterable[TuningRecord]) -> None:
-    """Adds records to a file and replaces records with the same keys. The file is written in one step.
-
-    Args:
-        path: The file; created if missing.
-        found: The records.
-
-    Raises:
-        InputError: The file is damaged, or cannot be written.
-    """
-    entries = {**_read(path, required=False), **by_key(found)}
-    text = _RecordsFile(records=tuple(entries[key] for key in sorted(entries))).model_dump_json(indent=2) + "\n"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        outputs.put(outputs.followed(path, InputError), text.encode())
-    except OSError as error:
-        raise InputError(
-            f"{path}: records cannot be written, got {error.strerror}, expected a file that can be. Name another with "
-            f"--tuning or {VARIABLE}"
-        ) from error
-
-
-def _read(path: Path, *, required: bool) -> dict[Key, TuningRecord]:
-    try:
-        file = _RecordsFile.model_validate_json(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        if not required:
-            return {}
-        raise InputError(
-            f"{path}: records cannot be read, got {error.strerror}, expected a file that `aboard tune` wrote. "
-            "Run it with --tuning first"
-        ) from error
-    except OSError as error:
-        raise InputError(
-            f"{path}: records cannot be read, got {error.strerror}, expected a file that `aboard tune` wrote. Name "
-            f"another with --tuning or {VARIABLE}"
-        ) from error
-    except (ValidationError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path}: records are damaged, got {_first(error)}, expected what `aboard tune` writes. Remove the file "
-            "and tune again"
-        ) from error
-    return by_key(file.records)
-
-
-def _first(error: ValidationError | UnicodeDecodeError) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        return "no UTF-8"
-    detail = error.errors()[0]
-    return f"{detail['msg']} at {'.'.join(map(str, detail['loc'])) or 'the top'}"

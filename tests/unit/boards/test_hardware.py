@@ -135,11 +135,25 @@ def test_keys_of_numbers_have_their_unit() -> None:
         "irq",
         "serial",
         "baud",
-    }  # not amounts; baud is its own unit
+        "wait_states",
+    }  # not amounts; baud and wait states are their own units
     without |= {"set", "clear", "wait_set", "wait_clear", "bits", "follows", "secure_bit"}  # masks
     found = {name for record in vars(records).values() if is_record(record) for name in numbers(record)}
     assert {"size_bytes", "clock_hz", "hz", "instructions_per_second"} <= found
     assert [name for name in found - without if not re.search(r"(^|_)(bytes|hz|second)$", name)] == []
+
+
+def test_wait_states_are_those_that_the_start_up_code_sets() -> None:
+    """The lowest bits of FLASH_ACR are the wait states, in all families of ST."""
+    written: dict[str, int | None] = {}
+    for name in ALL:
+        board = boards.load(name)
+        steps = [step for step in board.setup if step.what.startswith("FLASH_ACR: ") and step.write is not None]
+        if steps:
+            written[board.soc] = int(steps[0].write) & 0xF if isinstance(steps[0].write, int) else None
+            assert board.core().wait_states == written[board.soc], name
+    assert len(written) >= 8
+    assert written["st/stm32f446re"] == 5
 
 
 def is_record(value: object) -> bool:

@@ -15,7 +15,8 @@ from aboard.base import resources
 from aboard.cli.schema import RESULTS
 from aboard.ops.subgraph import attributes
 from aboard.partition.workload import workload
-from aboard.tuning.records import Records, TuningRecord, store
+from aboard.tuning.record_file import Records, store
+from aboard.tuning.records import TuningRecord
 from support import tuning_records
 from support.fake_device import RUNS, SUITS, ZERO, fake_device
 
@@ -42,7 +43,7 @@ def record() -> TuningRecord:
     assert module.graph is not None
     region = [attributes(node) for node in module.graph.nodes if node.op == "subgraph"][1]
     text = workload(region.graph, region.patterns)
-    return tuning_records.record(HOST, text, {"runs": 1}, instructions=5)
+    return tuning_records.record(HOST, text, {"runs": 1}, count=5)
 
 
 def test_without_a_board_points_are_checked_and_not_measured(
@@ -52,7 +53,7 @@ def test_without_a_board_points_are_checked_and_not_measured(
         result = call(capsys, "tune", "digits", "--target", HOST, "--limit", "3", "--samples", "1")
         assert cli.invoke(["tune", "digits", "--target", HOST, "--limit", "1", "--samples", "0"]) == 0
     assert [trial["values"]["runs"] for trial in result["trials"]] == [2, 2, 1]
-    assert all(trial["exact"] and trial["instructions"] is None for trial in result["trials"])
+    assert all(trial["exact"] and trial["run"] is None for trial in result["trials"])
     assert (result["best"], result["records"], result["ran_on"], result["samples"]) == ([], None, "this process", 3)
     assert "Nothing is recorded: points were checked in this process" in capsys.readouterr().out
     assert not own_records.exists()

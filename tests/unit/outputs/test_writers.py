@@ -51,7 +51,7 @@ ALLOWED = {
     "project/zephyr_build.py": "a project's build folder",
     "target/new_target.py": "the new folder that `outputs` gives",
     "testing/ci.py": "folders only; their files go through `outputs`",
-    "tuning/records.py": "the folder of the records; the file goes through `outputs`",
+    "tuning/record_file.py": "the folder of the records; the file goes through `outputs`",
 }
 
 

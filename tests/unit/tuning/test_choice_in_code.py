@@ -16,7 +16,7 @@ from aboard.ops.subgraph import Matched, attributes
 from aboard.partition.workload import workload
 from aboard.target import MemoryRegion, Target, TileConstraint, Value
 from aboard.tuning.choice import Given, Tuning
-from aboard.tuning.records import store
+from aboard.tuning.record_file import store
 from support import fake_device
 from support.device import device
 from support.tuning_records import record

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from aboard.base import file_lock
 from aboard.errors import InputError
 from aboard.target import Knob, Target
-from aboard.tuning import records
+from aboard.tuning import record_file
 from aboard.tuning.choice import ChosenPoint, TunedRegion
 from aboard.tuning.key import toolchain
-from aboard.tuning.records import Records, TuningRecord, store
+from aboard.tuning.record_file import Records, store
+from aboard.tuning.records import Provenance, Recorded, TuningRecord, by_key
 from support import tuning_records
 from support.device import device
 
@@ -35,7 +40,7 @@ def place(workload: str = "conv", target: str = f"{BOARD} + fake") -> TunedRegio
 
 def record(workload: str = "conv", rows: int | str = 8, **further: Any) -> TuningRecord:
     values = {"rows": rows, **further}
-    return tuning_records.record(f"{BOARD} + fake", workload, values, instructions=100)
+    return tuning_records.record(f"{BOARD} + fake", workload, values, count=100)
 
 
 def test_what_is_stored_is_found(tmp_path: Path) -> None:
@@ -77,7 +82,8 @@ def test_a_record_of_another_toolchain_is_left_aside(tmp_path: Path) -> None:
     assert Records(tmp_path / "t.json").choose(place()).origin == "record"
     # The toolchain that a user names counts.
     zig = Records(tmp_path / "t.json", toolchain="zig").choose(place()).origin
-    assert zig.startswith(f"default, as the record is of acc 1.0 and {here}, not of zig ")
+    assert zig.startswith("default, as the record is of acc 1.0, not of zig ")
+    assert f"; of {here}, not of zig " in zig
 
 
 def test_a_record_takes_the_place_of_the_one_before_and_others_stay(tmp_path: Path) -> None:
@@ -97,7 +103,7 @@ def test_the_order_of_storing_does_not_show(tmp_path: Path) -> None:
     assert one.read_bytes() == other.read_bytes()
     assert set(json.loads(one.read_text())["records"][0]) == {
         *("soc", "core", "kind", "opt", "toolchain"),
-        *("workload", "values", "instructions"),
+        *("workload", "values", "unit", "count", "spread"),
     }
 
 
@@ -117,10 +123,10 @@ def test_without_a_file_there_are_no_records(tmp_path: Path) -> None:
 
 def test_the_file_is_the_users_own_or_the_one_that_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    monkeypatch.delenv(records.VARIABLE, raising=False)
-    assert records.default_path() == tmp_path / "aboard" / "tuning.json"
+    monkeypatch.delenv(record_file.VARIABLE, raising=False)
+    assert record_file.default_path() == tmp_path / "aboard" / "tuning.json"
     monkeypatch.setenv("ABOARD_TUNING", str(tmp_path / "mine.json"))
-    assert records.default_path() == tmp_path / "mine.json"
+    assert record_file.default_path() == tmp_path / "mine.json"
 
 
 GOOD = {
@@ -131,7 +137,7 @@ GOOD = {
     "toolchain": "gcc 1",
     "workload": "w",
     "values": {"rows": 1},
-    "instructions": 3,
+    "count": 3,
 }
 
 
@@ -143,7 +149,7 @@ GOOD = {
             b"\xff\xfe",
             "records are damaged, got no UTF-8, expected what `aboard tune` writes. Remove the file and tune",
         ),
-        (json.dumps({"format": 1, "records": []}).encode(), "got Input should be 2 at format"),
+        (json.dumps({"format": 1, "records": []}).encode(), "got Input should be 3 at format"),
         (json.dumps({"records": [{**GOOD, "values": {"rows": 1.5}}]}).encode(), "at records.0.values.rows"),
         (json.dumps({"records": [{**GOOD, "date": "today"}]}).encode(), "at records.0.date"),
     ],
@@ -170,3 +176,104 @@ def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"records cannot be (written|read), got (File exists|Not a directory)"):
         store(tmp_path / "file" / "t.json", [record()])
+
+
+def test_records_of_instructions_that_an_older_version_wrote_are_read(tmp_path: Path) -> None:
+    older = {**record().model_dump(exclude_none=True), "instructions": 100}
+    older = {key: value for key, value in older.items() if key not in {"unit", "count", "spread"}}
+    (tmp_path / "t.json").write_text(json.dumps({"format": 2, "records": [older]}))
+    assert list(Records(tmp_path / "t.json").entries.values()) == [record()]
+    assert Records(tmp_path / "t.json").choose(place()).origin == "record"
+
+
+NUCLEO = "st/nucleo_f746zg + fake"
+
+
+def ticks(rows: int, **further: Any) -> TuningRecord:
+    at = {"unit": "ticks", "clock_hz": 216_000_000, "wait_states": 7, **further}
+    return tuning_records.record(NUCLEO, "conv", {"rows": rows}, **at)
+
+
+def test_ticks_at_the_clock_of_the_board_go_before_instructions(tmp_path: Path) -> None:
+    counted = tuning_records.record(NUCLEO, "conv", {"rows": 1})
+    store(tmp_path / "t.json", [ticks(8), counted])
+    found = Records(tmp_path / "t.json")
+    assert len(found.entries) == 2
+    assert found.choose(place(target=NUCLEO)).values["rows"] == 8
+    slower = by_key([ticks(8, clock_hz=16_000_000, wait_states=0), counted])
+    assert Recorded(slower).choose(place(target=NUCLEO)).values["rows"] == 1
+
+
+def test_records_that_are_stale_are_named() -> None:
+    entries = by_key([ticks(8), ticks(8, clock_hz=16_000_000, wait_states=0), ticks(16, clock_hz=216_000_000)])
+    entries |= by_key([tuning_records.record(NUCLEO, "pool", {"rows": 1}, compiler="acc 1.0"), record()])
+    stale = {found.workload: reason for found, reason in Recorded(entries).stale(Target(NUCLEO))}
+    reasons = sorted(reason for _, reason in Recorded(entries).stale(Target(NUCLEO)))
+    assert reasons[0].startswith("of acc 1.0, not of ")
+    assert reasons[1:] == [
+        "of another version: value of rows, got 16, expected one of: 4, 1, 8",
+        "of ticks at 16 MHz with 0 wait states, not at 216 MHz with 7 wait states",
+    ]
+    assert set(stale) == {"conv", "pool"}
+    only = Recorded(by_key([ticks(8, clock_hz=None, wait_states=None)])).choose(place(target=NUCLEO))
+    assert only.origin == ("default, as the record is of ticks at an unknown clock, not at 216 MHz with 7 wait states")
+
+
+def test_where_a_record_comes_from_changes_nothing(tmp_path: Path) -> None:
+    made = Provenance(board="st/nucleo_f746zg (serial)", date="2026-01-31", version="0.1", tick_hz=216_000_000)
+    told = tuning_records.record(f"{BOARD} + fake", "conv", {"rows": 8}, provenance=made)
+    store(tmp_path / "t.json", [told])
+    assert list(Records(tmp_path / "t.json").entries.values()) == [told]
+    assert Recorded(by_key([told])).choose(place()) == Recorded(by_key([record()])).choose(place())
+
+
+def test_what_another_tuner_stored_meanwhile_is_kept_if_it_costs_no_more(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+
+    def made(rows: int, count: int) -> TuningRecord:
+        return tuning_records.record(f"{BOARD} + fake", "conv", {"rows": rows}, count=count)
+
+    def rows() -> list[object]:
+        return [entry.values["rows"] for entry in Records(path).entries.values()]
+
+    store(path, [made(4, 90)])
+    known = Records(path).entries
+    store(path, [made(8, 80)], known)
+    assert rows() == [8]
+    store(path, [made(1, 85)], known)
+    assert rows() == [8]
+    store(path, [made(1, 70)], known)
+    assert rows() == [1]
+    # A measurement of one's own replaces what was known, also if it costs more now.
+    store(path, [made(4, 95)], Records(path).entries)
+    assert rows() == [4]
+
+
+_WRITER = """
+import sys
+from pathlib import Path
+from aboard.tuning.record_file import store
+from aboard.tuning.records import TuningRecord
+for number in range(20):
+    fields = dict(soc="", core="c", kind="k", opt="o", toolchain="t", values={}, count=1)
+    store(Path(sys.argv[1]), [TuningRecord(workload=f"{sys.argv[2]}{number}", **fields)], {})
+"""
+
+
+def test_the_records_of_tuners_that_write_at_once_merge(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    writers = [subprocess.Popen([sys.executable, "-c", _WRITER, str(path), name]) for name in ("a", "b", "c")]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    assert {key.workload for key in Records(path).entries} == {f"{name}{n}" for name in "abc" for n in range(20)}
+
+
+def test_a_folder_that_stays_locked_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record_file, "_PATIENCE_S", 0.05)
+    held = os.open(tmp_path, os.O_RDONLY)
+    try:
+        assert file_lock.take(held)
+        with pytest.raises(InputError, match=r"t\.json: records cannot be written, got a folder .* End that proc"):
+            store(tmp_path / "t.json", [record()])
+    finally:
+        os.close(held)
+    store(tmp_path / "t.json", [record()])

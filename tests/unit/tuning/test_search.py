@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
+import aboard
 from aboard.base import resources
+from aboard.base.cost import Cost, Unit, total
 from aboard.check.region_check import WrongRegion
 from aboard.compiler.pipeline import Module
 from aboard.device.input_files import Named
+from aboard.device.measure import Measurement
 from aboard.errors import TargetError, ToolError
 from aboard.ir import DType
 from aboard.kernels.accelerator import ClaimedRegion, DeviceCode
 from aboard.partition.pattern import DevicePattern, any_tensor, constant, op
 from aboard.target import Knob, Target
 from aboard.tuner.bench import BenchRun, ThisProcess
-from aboard.tuner.search import Found, TuningSearch
+from aboard.tuner.found import Found
+from aboard.tuner.search import TuningSearch
 from aboard.tuning.key import device_key, toolchain
 from aboard.tuning.records import TuningRecord, by_key
 from support import fake_device
@@ -36,6 +41,8 @@ class Counting:
 
     name: str = "a bench"
     compiler: str | None = None
+    unit: Unit = "instructions"
+    spread: int = 0
     seen: list[dict[str, Any]] = field(default_factory=list)
 
     def run(self, module: Module, inputs: Sequence[Named]) -> BenchRun:
@@ -45,8 +52,10 @@ class Counting:
             source = module.files[f"src/digits_{node.device}_{regions}.c"] if node.device else ""
             regions += node.device is not None
             counts.append(1 + 100 * source.count("fake_product(&"))
+        costs = tuple(Cost(count, self.unit, self.spread) for count in counts)
         self.seen.append({node.name: node.tuning for node in module.manifest.nodes if node.tuning})
-        return BenchRun(tuple({} for _ in inputs), tuple(counts), sum(counts))
+        hz = 1_000_000 if self.unit == "ticks" else None
+        return BenchRun(tuple({} for _ in inputs), Measurement(costs, total(costs), hz))
 
     def faults(self, module: Module, inputs: Sequence[Named]) -> list[WrongRegion]:
         return []
@@ -76,13 +85,36 @@ def test_the_best_is_found_region_by_region() -> None:
         found = search(bench)
         assert found.best[0].record.key.device == device_key(Target(TARGET), Target(TARGET).devices[0])
         assert found.best[0].record.toolchain == toolchain(Target(TARGET))
-    assert [(b.record.values, b.default, b.instructions) for b in found.best] == [
+    assert [(b.record.values, b.default.count, b.cost.count) for b in found.best] == [
         ({"runs": 1, "suits": "many"}, 301, 101),
         ({"runs": 1, "suits": "few"}, 201, 101),
     ]
-    assert [trial.total for trial in found.trials] == [506, 506, 306, 306, 706, 706]
-    assert (found.host, found.default, found.tuned) == (6, 506, 206)
+    assert [trial.total and trial.total.count for trial in found.trials] == [506, 506, 306, 306, 706, 706]
+    assert [cost and cost.count for cost in (found.host, found.default, found.tuned)] == [6, 506, 206]
     assert list(bench.seen[-1].values()) == [b.record.values for b in found.best]
+
+
+def test_ticks_are_recorded_with_the_clock_at_which_they_were_measured() -> None:
+    board = "st/nucleo_f746zg + fake"
+    with fake(RUNS, SUITS):
+        found = search(Counting(unit="ticks"), board)
+        instructions = search(Counting(), board)
+    record = found.best[0].record
+    assert (record.unit, record.clock_hz, record.wait_states) == ("ticks", 216_000_000, 7)
+    assert record.provenance is not None
+    assert (record.provenance.board, record.provenance.tick_hz) == ("a bench", 1_000_000)
+    assert record.provenance.version == aboard.__version__
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", record.provenance.date)
+    # Instructions do not depend on the clock.
+    assert (instructions.best[0].record.unit, instructions.best[0].record.clock_hz) == ("instructions", None)
+    assert instructions.best[0].record.key.clock is None
+
+
+@pytest.mark.parametrize(("spread", "runs"), [(0, 1), (99, 1), (200, 2)])
+def test_ticks_that_are_no_less_than_the_spread_change_nothing(spread: int, runs: int) -> None:
+    with fake(RUNS):
+        found = search(Counting(unit="ticks", spread=spread))
+    assert [best.record.values for best in found.best] == [{"runs": runs}] * 2
 
 
 def test_where_nothing_is_won_the_defaults_stay() -> None:
