@@ -56,7 +56,7 @@ class Session(session.Session):
         templates.load(opened.info.template).require_server()
         mlperf.refuse_session(opened.info.options)
         if runner is None or isinstance(runner, str):
-            chosen = runners.choose(opened.board, runner, devices=runners.devices_of(opened.models))
+            chosen = runners.choose(opened.board, runner, devices=runners.devices_of(opened))
         else:
             chosen = runner
         try:

@@ -85,6 +85,12 @@ def _options(target: Target) -> tuple[DeviceOption, ...]:
     return (sources.option(target),)
 
 
+def _peripherals(target: Target) -> tuple[Any, ...]:
+    from aboard_ethos_u import peripheral
+
+    return peripheral.peripherals(target)
+
+
 def _register() -> None:
     register(
         Kind(
@@ -102,6 +108,7 @@ def _register() -> None:
     attach(NAME, "cost", _cost)
     attach(NAME, "runtime", _runtime)
     attach(NAME, "options", _options)
+    attach(NAME, "peripherals", _peripherals)
 
 
 PLUGIN = Plugin(interface=1, register=_register)

@@ -13,6 +13,7 @@ import aboard
 from aboard.errors import DeviceStatusError, ExtraError, ProjectError, TargetError, ToolError
 from aboard.importers import load
 from aboard.project import templates
+from aboard.runners import all_runners
 from aboard.target import Target
 from aboard_ethos_u import borders, install, lowered, vela
 from support import ethos_u, npu_models, oracle
@@ -158,6 +159,12 @@ def test_an_image_on_an_emulated_board(macs: int, tmp_path: Path) -> None:
     if macs == 128:  # the machine has no NPU, and an image without the model notices
         project = aboard.create(module, BOARD, path=tmp_path / "hardware")
         project.build()
-        with project.session(runner="qemu") as device, pytest.raises(DeviceStatusError, match="accelerator") as caught:
+        with pytest.raises(ToolError, match=r"whose device ethos-u55 \(without -O npu=model\) it does not model"):
+            project.session(runner="qemu")
+        machine = all_runners()["qemu"](project.board)
+        with (
+            project.session(runner=machine) as device,
+            pytest.raises(DeviceStatusError, match="accelerator") as caught,
+        ):
             device.run(x)
         assert caught.value.status == 12

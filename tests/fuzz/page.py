@@ -41,6 +41,14 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
     "graphs": _OF_MODELS,
     "hostile": {"results": "calls with a result", "errors": "calls with an error"},
     "models": _OF_MODELS,
+    "npu_streams": {
+        "same": "the results of the unchanged stream",
+        "changed": "other results",
+        "command": "errors in a command",
+        "bus": "outside of a region",
+        "unmodelled": "not modelled",
+        "room": "beyond the budget, or the room for weights",
+    },
     "wire": _OF_WIRE,
     "wire_libfuzzer": {"edges": "branches reached"},
     "wire_narrow": _OF_WIRE,
@@ -50,10 +58,10 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
 def table(record: Mapping[str, Any]) -> str:
     """Returns the table of a record."""
     lines = [
-        f"The last long run ended on {record['date']}:",
+        "The last long run of each campaign:",
         "",
-        "| campaign | cases | compared | refused | failures | minutes | seeds | also counted |",
-        "|---|---:|---:|---:|---:|---:|---|---|",
+        "| campaign | ended on | cases | compared | refused | failures | minutes | seeds | also counted |",
+        "|---|---|---:|---:|---:|---:|---:|---|---|",
     ]
     return "\n".join(lines + [_row(one) for one in record["campaigns"]])
 
@@ -61,13 +69,13 @@ def table(record: Mapping[str, Any]) -> str:
 def _row(one: Mapping[str, Any]) -> str:
     """Returns the row of a campaign."""
     name, words = one["campaign"], _WORDS.get(one["campaign"], {})
-    more = [key for key in one if key not in ("campaign", "seeds", "seconds", *_COLUMNS)]
+    more = [key for key in one if key not in ("campaign", "date", "seeds", "seconds", *_COLUMNS)]
     # Counts with words first, in the order of the words; the names of errors follow what they are part of.
     more.sort(key=lambda key: list(words).index(key) if key in words else len(words))
     cases, *counts = (f"{one.get(key, 0):,}" for key in _COLUMNS)
     also = ", ".join(f"{words.get(key, key)} {one[key]:,}" for key in more)
-    cells = (f"{cases} {CASES[name]}", *counts, f"{one['seconds'] / 60:.1f}", ", ".join(map(str, one["seeds"])), also)
-    return f"| {name} | {' | '.join(cells)} |"
+    cells = (one["date"], f"{cases} {CASES[name]}", *counts, f"{one['seconds'] / 60:.1f}")
+    return f"| {name} | {' | '.join(cells)} | {', '.join(map(str, one['seeds']))} | {also} |"
 
 
 def filled(text: str, record: Mapping[str, Any]) -> str:

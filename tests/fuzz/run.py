@@ -4,7 +4,8 @@ python tests/fuzz/run.py                          all campaigns, a minute each, 
 python tests/fuzz/run.py --seconds 600            ten minutes each; --cases N ends each after N cases
 python tests/fuzz/run.py --campaigns models wire  these only
 python tests/fuzz/run.py --long                   the cases of `LONG`, however long they take
-python tests/fuzz/run.py --record                 also writes docs/fuzz.json and the table of docs/explanation/trust.md
+python tests/fuzz/run.py --record                 also writes docs/fuzz.json and the table of docs/explanation/trust.md;
+                                                  what is recorded of other campaigns stays
 python tests/fuzz/run.py --page                   only writes the table again from what is recorded
 
 A campaign is a script in this folder, found by its last lines: adding the file is all it takes. Failures are kept as
@@ -19,7 +20,7 @@ import json
 import secrets
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +36,7 @@ RECORD = ROOT / "docs" / "fuzz.json"
 #: Cases of a long run; campaigns that are not named get `_LONG_SECONDS`.
 LONG = {
     "models": 20_000, "graphs": 3_000, "boards": 300, "process": 120, "elementwise": 600,
-    "wire": 10_000_000, "wire_narrow": 1_000_000, "hostile": 100_000,
+    "wire": 10_000_000, "wire_narrow": 1_000_000, "hostile": 100_000, "npu_streams": 100_000,
 }  # fmt: skip
 _LONG_SECONDS = 1200.0
 _NO_LIMIT = 1e9
@@ -101,6 +102,19 @@ def merged(counts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [found[name] for name in sorted(found)]
 
 
+def recorded(record: Mapping[str, Any], counts: Sequence[dict[str, Any]], date: str) -> dict[str, Any]:
+    """Returns a record with the counts of a run in place of those of the same campaigns.
+
+    Args:
+        record: What was recorded before.
+        counts: Of the run.
+        date: On which it ended.
+    """
+    found = {one["campaign"]: one for one in record["campaigns"]}
+    found |= {one["campaign"]: {"campaign": one["campaign"], "date": date, **one} for one in counts}
+    return {"campaigns": [found[name] for name in sorted(found)]}
+
+
 def parts(given: argparse.Namespace) -> list[Part]:
     """Returns what is to be run, the longest first."""
     seed = secrets.randbelow(1 << 31) if given.seed is None else given.seed
@@ -133,7 +147,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for one in counts:
         print(json.dumps(one))
     if given.record:
-        record = {"date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(), "campaigns": counts}
+        date = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+        record = recorded(json.loads(RECORD.read_text(encoding="utf-8")), counts, date)
         RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         page.write(record)
     return int(any(one["failures"] for one in counts))

@@ -162,6 +162,18 @@ def test_parts_of_a_campaign_add_up() -> None:
     assert run.merged([first, second]) == [total]
 
 
+def test_a_run_of_one_campaign_keeps_what_is_recorded_of_others() -> None:
+    before = {"campaigns": [_counts("models", 62, 27), _counts("wire", 9, 0)]}
+    new = {"campaign": "models", "seeds": [7], "cases": 5}
+    hostile = {"campaign": "hostile", "seeds": [8], "cases": 6}
+    after = run.recorded(before, [new, hostile], "2026-11-30")
+    assert [(one["campaign"], one["date"], one["cases"]) for one in after["campaigns"]] == [
+        ("hostile", "2026-11-30", 6),
+        ("models", "2026-11-30", 5),
+        ("wire", "2026-11-22", 9),
+    ]
+
+
 def test_the_page_says_what_was_recorded() -> None:
     text = page.PAGE.read_text(encoding="utf-8")
     record = json.loads(run.RECORD.read_text(encoding="utf-8"))
@@ -179,24 +191,24 @@ def test_counts_have_words() -> None:
         {**_counts("wire", 200_440, 114_728), "damaged": 125015, "accepted": 49893, "runs": 11383},
         {**_counts("wire_libfuzzer", 5000, 0), "edges": 768},
     ]
-    rows = page.table({"date": "2026-11-22", "campaigns": campaigns}).splitlines()[4:]
-    common = "0 | 0.5 | 1, 2"
+    rows = page.table({"campaigns": campaigns}).splitlines()[4:]
+    common, date = "0 | 0.5 | 1, 2", "2026-11-22"
     in_words = {
         "hostile": "calls with a result 143,195, calls with an error 56,805, DeviceError 2,751",
         "wire": "requests accepted 49,893, damaged frames besides 125,015, runs of models and operators 11,383",
     }
     assert rows == [
-        f"| boards | 35 graphs | 35 | 0 | {common} | mps2_an385 35 |",
-        f"| hostile | 200,000 calls | 200,000 | 0 | {common} | {in_words['hostile']} |",
-        f"| models | 62 files | 62 | 27 | {common} | compiled by tcc 32, run without a reference 3 |",
-        f"| wire | 200,440 frames | 200,440 | 114,728 | {common} | {in_words['wire']} |",
-        f"| wire_libfuzzer | 5,000 inputs | 5,000 | 0 | {common} | branches reached 768 |",
+        f"| boards | {date} | 35 graphs | 35 | 0 | {common} | mps2_an385 35 |",
+        f"| hostile | {date} | 200,000 calls | 200,000 | 0 | {common} | {in_words['hostile']} |",
+        f"| models | {date} | 62 files | 62 | 27 | {common} | compiled by tcc 32, run without a reference 3 |",
+        f"| wire | {date} | 200,440 frames | 200,440 | 114,728 | {common} | {in_words['wire']} |",
+        f"| wire_libfuzzer | {date} | 5,000 inputs | 5,000 | 0 | {common} | branches reached 768 |",
     ]
 
 
 def _counts(name: str, cases: int, refused: int) -> dict[str, Any]:
     common = {"cases": cases, "compared": cases, "refused": refused, "failures": 0}
-    return {"campaign": name, "seeds": [1, 2], **common, "seconds": 30.0}
+    return {"campaign": name, "date": "2026-11-22", "seeds": [1, 2], **common, "seconds": 30.0}
 
 
 def test_the_page_names_tests_and_campaigns_that_exist() -> None:

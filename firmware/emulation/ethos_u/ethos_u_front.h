@@ -16,6 +16,8 @@ extern "C" {
 /** Most windows, and number of registers of 32 bits. */
 #define ETHOS_U_WINDOWS 12u
 #define ETHOS_U_REGISTERS 48u
+/** Delay of a job that does not end by itself. */
+#define ETHOS_U_NEVER UINT32_MAX
 
 /** Memory at an address of the NPU's. */
 typedef struct {
@@ -29,7 +31,7 @@ typedef struct {
  */
 typedef struct {
     ethos_u_model_t model;
-    uint32_t delay; /**< Reads of STATUS for which a job goes on; UINT32_MAX: it never ends. */
+    uint32_t delay; /**< Reads of STATUS for which a job goes on; or ETHOS_U_NEVER. */
     uint32_t windows;
     ethos_u_window_range_t window[ETHOS_U_WINDOWS];
     uint32_t left; /**< Reads of STATUS until the job ends. */
@@ -48,6 +50,9 @@ uint32_t ethos_u_front_read(ethos_u_front_t *front, uint32_t offset);
 
 /** Writes a register. A job runs when its delay is over, and changes no memory before. */
 void ethos_u_front_write(ethos_u_front_t *front, uint32_t offset, uint32_t value);
+
+/** Runs the job that has been started, whatever its delay; nothing if there is none. */
+void ethos_u_front_finish(ethos_u_front_t *front);
 
 #ifdef __cplusplus
 }

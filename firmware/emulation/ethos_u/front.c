@@ -28,7 +28,6 @@
 
 /** Architecture 1.0.6, product 6: the value that Vela compiles for. */
 #define ETHOS_U55_ID 0x10066001u
-#define NEVER UINT32_MAX
 
 static uint32_t log2_of(uint32_t value) {
     uint32_t count = 0;
@@ -133,13 +132,17 @@ static void command(ethos_u_front_t *front, uint32_t value) {
     front->value[CMD / 4u] = value & ~(CMD_CLEAR_IRQ | CMD_RUN | CMD_STOP);
 }
 
+void ethos_u_front_finish(ethos_u_front_t *front) {
+    if ((front->status & STATUS_RUNNING) != 0u) {
+        run(front);
+    }
+}
+
 static uint32_t read_status(ethos_u_front_t *front) {
-    if ((front->status & STATUS_RUNNING) != 0u && front->left != NEVER) {
-        if (front->left == 0u) {
-            run(front);
-        } else {
-            front->left--;
-        }
+    if (front->left == 0u) {
+        ethos_u_front_finish(front);
+    } else if ((front->status & STATUS_RUNNING) != 0u && front->left != ETHOS_U_NEVER) {
+        front->left--;
     }
     return front->status;
 }

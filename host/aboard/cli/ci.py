@@ -126,7 +126,7 @@ def _pairs(model: Manifest, reference: Reference, samples: int) -> Iterator[tupl
 def _recorded(console: Console, project: Project, samples: int) -> tuple[list[Golden], str]:
     """Returns golden outputs recorded from the present image."""
     name = ci.emulator_of(project)
-    runner = runners.choose(project.board, name, devices=runners.devices_of(project.models))
+    runner = runners.choose(project.board, name, devices=runners.devices_of(project))
     golden = []
     with console.step(f"recording outputs with {runner.name}"), Session.open(project, runner) as session:
         for model in project.models:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aboard import boards, outputs
+from aboard import boards, outputs, runners
 from aboard.api import create
 from aboard.base.scratch import Scratch
 from aboard.boards.board import Board
@@ -164,7 +164,7 @@ def prepare(place: Place, means: Means) -> Plan:
         template.require_server()
     suitability.check(template, board)
     build.check(board, means.template, means.toolchain)
-    devices = () if target is None else target.devices
+    devices = [] if target is None else runners.needed(target.devices, means.options)
     runner = choice.runner(board, devices, means.runner, means.device, means.port, means.farm, flash=True)
     return Plan(board, runner, means.template, means.options, means.toolchain)
 

@@ -129,7 +129,7 @@ def command(
     begin = None if state is None else read_state(state, manifest)
     step = Step(begin, keep=save_state is not None)
     feed = read_input(source, manifest)
-    devices = runners.devices_of(opened.models)
+    devices = runners.devices_of(opened)
     chosen = choice.runner(opened.board, devices, runner, device, port, farm)
     outcome = infer(console, opened, chosen, manifest, feed, profile, step)
     if save_state is not None and outcome.state is not None:

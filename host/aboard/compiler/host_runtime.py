@@ -187,17 +187,29 @@ def build_library(module: SourceBundle, folder: Path, cflags: Sequence[str] = ()
     """
     bundle = module.save(folder / "bundle")
     library = folder / f"lib{module.name}.so"
-    sources = [str(bundle / path) for path in module.manifest.sources]
-    command = [*_compiler(), "-std=c99", "-shared", "-fPIC", *module.manifest.cflags, *cflags]
-    command += [f"-I{bundle / folder}" for folder in ("include", *module.manifest.include_folders)]
-    command += [*sources, "-o", str(library)]
+    flags = [*module.manifest.cflags, *cflags]
+    flags += [f"-I{bundle / folder}" for folder in ("include", *module.manifest.include_folders)]
+    compile_library(module.name, [bundle / path for path in module.manifest.sources], library, flags)
+    return library
+
+
+def compile_library(name: str, sources: Sequence[Path], library: Path, flags: Sequence[str] = ()) -> None:
+    """Compiles C files to a shared library for this process.
+
+    Args:
+        name: What messages call it.
+        sources: The files.
+        library: Path of the library.
+        flags: Additional flags for the compiler.
+
+    Raises:
+        ToolError: There is no C compiler, or it failed.
+    """
+    command = [*_compiler(), "-std=c99", "-shared", "-fPIC", *flags, *map(str, sources), "-o", str(library)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip()[:300])
-        raise ToolError(
-            f"{module.name}: {command[0]} failed: {first}. This is a bug of aboard unless the compiler is unusual"
-        )
-    return library
+        raise ToolError(f"{name}: {command[0]} failed: {first}. This is a bug of aboard unless the compiler is unusual")
 
 
 def _compiler() -> list[str]:

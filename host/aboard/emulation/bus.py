@@ -13,7 +13,7 @@ from typing import ClassVar, Protocol
 
 import unicorn
 
-from aboard.boards.board import Board
+from aboard.boards.board import Board, Memory
 from aboard.errors import DeviceFault
 
 _CORRECT = "Correct the address that the code writes into the device's registers"
@@ -24,11 +24,16 @@ class Bus(Protocol):
 
     Attributes:
         count: Instructions that the core has executed: the machine's time.
+        memories: The machine's memories.
     """
 
     @property
     def count(self) -> int:
         """Instructions that the core has executed."""
+
+    @property
+    def memories(self) -> tuple[Memory, ...]:
+        """The machine's memories."""
 
     def read(self, address: int, size: int) -> bytes:
         """Returns bytes of the machine's memory.
@@ -131,6 +136,11 @@ class MachineBus:
     def count(self) -> int:
         """Instructions that the core has executed."""
         return self._machine.count
+
+    @property
+    def memories(self) -> tuple[Memory, ...]:
+        """The machine's memories."""
+        return tuple(self._machine.board.memory)
 
     def read(self, address: int, size: int) -> bytes:
         """Returns bytes of the machine's memory; see `Bus.read`."""

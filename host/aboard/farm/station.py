@@ -172,7 +172,7 @@ class Station:
     def runner(self, project: Project) -> Iterator[Runner]:
         """Yields a runner for the project's image, not started. An attached board runs the image already."""
         if self.spec.kind != "board":
-            yield runners.choose(project.board, devices=runners.devices_of(project.models))
+            yield runners.choose(project.board, devices=runners.devices_of(project))
             return
         serial = SerialRunner(project.board, self._named, self._place.port)
         try:

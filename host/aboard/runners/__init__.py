@@ -17,12 +17,12 @@ from aboard.base import extensions
 from aboard.base.extensions import Extension
 from aboard.boards.board import Board
 from aboard.errors import ToolError, did_you_mean
-from aboard.runners.base import Runner, devices_of
+from aboard.runners.base import Runner, devices_of, needed
 from aboard.runners.flashed import runner_of
 from aboard.runners.serial import SerialRunner
 from aboard.target import Target
 
-__all__ = ["GROUP", "Runner", "all_runners", "choose", "devices_of", "emulators", "from_packages", "is_real"]
+__all__ = ["GROUP", "Runner", "all_runners", "choose", "devices_of", "emulators", "from_packages", "is_real", "needed"]
 
 #: Group of entry points.
 GROUP = "aboard.runners"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar
 
-from aboard.base.manifest import Manifest
 from aboard.boards.board import Board
 from aboard.errors import ToolError
 from aboard.target import Target, columns
@@ -57,10 +56,10 @@ class Runner(ABC):
     @classmethod
     def lacks(cls, devices: Iterable[Target]) -> str | None:
         """Returns which devices of a target it lacks, as a phrase; None if it lacks none."""
-        names = [device.kind.name for device in devices if columns.has(device, "peripherals")]
-        if cls.has_devices or not names:
+        phrases = [_phrase(device) for device in devices if columns.has(device, "peripherals")]
+        if cls.has_devices or not phrases:
             return None
-        return f"whose device {', '.join(dict.fromkeys(names))} it does not model"
+        return f"whose device {', '.join(dict.fromkeys(phrases))} it does not model"
 
     @classmethod
     @abstractmethod
@@ -136,13 +135,40 @@ class Runner(ABC):
         self.stop()
 
 
-def devices_of(models: Iterable[Manifest]) -> list[Target]:
-    """Returns the devices that models were compiled for.
+def devices_of(project: Project) -> list[Target]:
+    """Returns the devices that a project's image needs in addition to the board's own parts.
+
+    Args:
+        project: The project.
 
     Raises:
         TargetError: A device is of a kind that is not installed.
     """
-    return [device for model in models for device in Target(model.target).devices]
+    devices = [device for model in project.models for device in Target(model.target).devices]
+    return needed(devices, project.info.options)
+
+
+def needed(devices: Iterable[Target], options: Mapping[str, object]) -> list[Target]:
+    """Returns the devices of a target without those in whose place an option of the project puts C files.
+
+    Args:
+        devices: The devices.
+        options: Options of the project.
+    """
+    return [device for device in devices if not any(_replaced(device, options))]
+
+
+def _replaced(device: Target, options: Mapping[str, object]) -> Iterator[bool]:
+    """Yields for each option of a device whether it puts something in its place."""
+    for option in columns.call(device, "options") or ():
+        yield option.values.get(str(options.get(option.name))) is not None
+
+
+def _phrase(device: Target) -> str:
+    """Returns the name of a device, with the options that put something in its place."""
+    options = columns.call(device, "options") or ()
+    ways = [f"-O {option.name}={value}" for option in options for value, files in option.values.items() if files]
+    return f"{device.kind.name} (without {' or '.join(ways)})" if ways else device.kind.name
 
 
 def require_image(project: Project) -> str:

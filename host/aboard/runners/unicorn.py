@@ -64,15 +64,21 @@ class _MachineTransport(Transport):
 def models(project: Project) -> list[DeviceModel]:
     """Returns one model for each device that the project's ML models use (column `peripherals`).
 
+    Two ML models may be compiled for one device with different options; models that are equal stand for one device.
+
     Raises:
         TargetError: A device's kind is not installed, or its package is wrong.
     """
     without_claims = {
         (device.kind.name, tuple((k, v) for k, v in device.attrs.items() if k not in _CLAIMS)): device
-        for device in devices_of(project.models)
+        for device in devices_of(project)
     }
     found = (columns.call(device, "peripherals") or () for device in without_claims.values())
-    return [model for several in found for model in several]
+    different: list[DeviceModel] = []
+    for model in (model for several in found for model in several):
+        if model not in different:
+            different.append(model)
+    return different
 
 
 class UnicornRunner(Runner):

@@ -54,7 +54,7 @@ class Golden:
 def emulator_of(project: Project) -> str | None:
     """Returns an emulator other than Renode that supports the project's board; None if there is none."""
     zephyr = templates.load(project.info.template).build == "zephyr"
-    devices = runners.devices_of(project.models)
+    devices = runners.devices_of(project)
     for name, runner in runners.all_runners().items():
         # Images of Zephyr use more peripherals of a chip than aboard's emulation models.
         fits = runner.automatic and name != _RENODE and not (zephyr and name == "unicorn")

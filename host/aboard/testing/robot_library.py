@@ -67,7 +67,7 @@ class Aboard:
             runner: Name of the runner (`qemu`, `unicorn`, ...); by default the first that supports the board.
         """
         self.aboard_disconnect()
-        devices = runners.devices_of(self._project.models)
+        devices = runners.devices_of(self._project)
         self._session = Session.open(self._project, runners.choose(self._project.board, runner, devices=devices))
 
     def aboard_connect(self, port: int, host: str = "127.0.0.1") -> None:

@@ -71,7 +71,7 @@ def boot(
     Raises:
         AboardError: The runner does not support the board, or the device does not answer correctly.
     """
-    needed = runners.devices_of(project.models)
+    needed = runners.devices_of(project)
     # The image was built for this run, so an attached board cannot have it yet.
     chosen = choice.runner(project.board, needed, runner, device, None, farm, flash=True)
     return Session.open(project, chosen, on_log=on_log)

@@ -2,7 +2,8 @@
 /* Runs mutated command streams and weight streams. Arguments: file, first seed, number of cases. The file is words:
  * MACs, words of the stream, bytes of the eight regions, then the stream, and the bytes of region 0. A case changes up
  * to eight words of the stream, or bytes of region 0, or cuts one of them short. Memory is exactly as large as stated,
- * so that sanitizers see the first byte beyond. Prints how many cases ended in which way. */
+ * so that sanitizers see the first byte beyond. Prints how many cases ended in which way: a case that reaches its stop
+ * command is "same" if all memory is as after the stream as it was, and "changed" otherwise. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,21 @@
 #define HEAD 10u
 #define BUDGET (1ull << 22)
 #define MOST_WEIGHTS 16384u
+
+/** Ends of a case: the model's errors have its numbers. */
+#define SAME 0
+#define CHANGED 5
+#define ENDS 6
+
+/** What is run: a stream and its memory, all of which is of its own. */
+typedef struct {
+    uint32_t macs;
+    uint32_t words;
+    uint32_t bytes[8];
+    uint32_t *stream;
+    uint8_t *region[8];
+    size_t room;
+} case_t;
 
 static uint64_t state;
 
@@ -47,66 +63,101 @@ static void *copy(const void *from, size_t bytes) {
     return made;
 }
 
-static int play(const uint32_t *file) {
-    static ethos_u_model_t model;
-    const uint32_t words = file[1], *bytes = &file[2];
-    uint32_t length = words, constants = bytes[0];
-    uint32_t *stream = copy(file + HEAD, (size_t)words * 4u);
-    uint8_t *region[8] = {copy(file + HEAD + words, constants)};
-    const uint32_t changes = 1u + draw(8), where = constants > 0u ? draw(3) : 0u;
+/** Takes a case from a file; all memory but that of constants has the same pattern. */
+static case_t taken(const uint32_t *file) {
+    case_t c = {.macs = file[0], .words = file[1], .room = MOST_WEIGHTS};
+    c.stream = copy(file + HEAD, (size_t)c.words * 4u);
+    for (uint32_t i = 0; i < 8u; i++) {
+        c.bytes[i] = file[2u + i];
+        c.region[i] = copy(file + HEAD + c.words, i == 0u ? c.bytes[i] : 0u);
+        if (i > 0u) {
+            c.region[i] = realloc(c.region[i], c.bytes[i] > 0u ? c.bytes[i] : 1u);
+            for (uint32_t at = 0; at < c.bytes[i]; at++) {
+                c.region[i][at] = (uint8_t)(at * 37u + 11u);
+            }
+        }
+    }
+    return c;
+}
+
+static void put_down(case_t *c) {
+    for (uint32_t i = 0; i < 8u; i++) {
+        free(c->region[i]);
+    }
+    free(c->stream);
+}
+
+static void mutate(case_t *c) {
+    const uint32_t changes = 1u + draw(8), where = c->bytes[0] > 0u ? draw(3) : 0u;
     for (uint32_t i = 0; i < changes; i++) {
         if (where == 0u) {
-            const uint32_t at = draw(words);
-            stream[at] = mutated(stream[at]);
+            const uint32_t at = draw(c->words);
+            c->stream[at] = mutated(c->stream[at]);
         } else {
-            region[0][draw(constants)] ^= (uint8_t)(1u << draw(8));
+            c->region[0][draw(c->bytes[0])] ^= (uint8_t)(1u << draw(8));
         }
     }
     if (draw(16) == 0u) {
-        length = draw(words + 1u);
-        stream = realloc(stream, length > 0u ? (size_t)length * 4u : 1u);
+        c->words = draw(c->words + 1u);
+        c->stream = realloc(c->stream, c->words > 0u ? (size_t)c->words * 4u : 1u);
     }
     if (draw(16) == 0u) {
-        constants = draw(constants + 1u);
-        region[0] = realloc(region[0], constants > 0u ? constants : 1u);
+        c->bytes[0] = draw(c->bytes[0] + 1u);
+        c->region[0] = realloc(c->region[0], c->bytes[0] > 0u ? c->bytes[0] : 1u);
     }
-    const size_t room = draw(8) == 0u ? draw(MOST_WEIGHTS) : MOST_WEIGHTS;
-    int16_t *weights = malloc(room > 0u ? room * sizeof *weights : 1u);
-    ethos_u_model_init(&model, file[0], weights, room);
+    c->room = draw(8) == 0u ? draw(MOST_WEIGHTS) : MOST_WEIGHTS;
+}
+
+/** Runs a case; ends the program if the model has a status without words, or words without a status. */
+static int run(const case_t *c) {
+    static ethos_u_model_t model;
+    int16_t *weights = malloc(c->room > 0u ? c->room * sizeof *weights : 1u);
+    ethos_u_model_init(&model, c->macs, weights, c->room);
     model.budget = BUDGET;
-    ethos_u_model_region(&model, 0, region[0], constants, false);
-    for (uint32_t i = 1; i < 8u; i++) {
-        region[i] = bytes[i] > 0u ? calloc(bytes[i], 1) : NULL;
-        ethos_u_model_region(&model, i, region[i], bytes[i], i != 3u);
+    for (uint32_t i = 0; i < 8u; i++) {
+        ethos_u_model_region(&model, i, c->bytes[i] > 0u ? c->region[i] : NULL, c->bytes[i], i != 0u && i != 3u);
     }
-    const int status = (int)ethos_u_model_run(&model, stream, length);
+    const int status = (int)ethos_u_model_run(&model, c->stream, c->words);
     if ((status == 0) != (model.problem == NULL)) {
         printf("status %d without words, or words without a status\n", status);
         exit(4);
     }
-    for (uint32_t i = 0; i < 8u; i++) {
-        free(region[i]);
-    }
-    free(stream);
     free(weights);
     return status;
 }
 
+static int play(const uint32_t *file, const case_t *right) {
+    case_t c = taken(file);
+    mutate(&c);
+    int end = run(&c);
+    for (uint32_t i = 1; i < 8u && end == SAME; i++) {
+        end = memcmp(c.region[i], right->region[i], c.bytes[i]) == 0 ? SAME : CHANGED;
+    }
+    put_down(&c);
+    return end;
+}
+
 int main(int argc, char **argv) {
     static uint32_t file[1 << 20];
-    uint32_t counts[5] = {0};
+    uint32_t counts[ENDS] = {0};
     FILE *input = argc == 4 ? fopen(argv[1], "rb") : NULL;
     if (input == NULL || fread(file, 1, sizeof file, input) < HEAD * 4u) {
         return 2;
     }
     fclose(input);
     const unsigned long first = strtoul(argv[2], NULL, 10), cases = strtoul(argv[3], NULL, 10);
+    case_t right = taken(file);
+    if (run(&right) != 0) {
+        return 5;
+    }
     for (unsigned long i = 0; i < cases; i++) {
         state = first + i;
         draw(2);
         draw(2);
-        counts[play(file)]++;
+        counts[play(file, &right)]++;
     }
-    printf("ok %u command %u bus %u unmodelled %u room %u\n", counts[0], counts[1], counts[2], counts[3], counts[4]);
+    put_down(&right);
+    printf("same %u changed %u command %u bus %u unmodelled %u room %u\n", counts[SAME], counts[CHANGED], counts[1],
+           counts[2], counts[3], counts[4]);
     return 0;
 }

@@ -13,6 +13,7 @@ from aboard.boards.board import Board
 from aboard.emulation.bus import Bus
 from aboard.errors import DeviceFault, ToolError, TransportError
 from aboard.runners.unicorn import UnicornRunner, models
+from aboard.target import DeviceOption, Runtime
 from support.bundles import tiny_bundle
 from support.device import device
 
@@ -143,6 +144,7 @@ class _Project:
     def __init__(self, project: Project, targets: tuple[str, ...]) -> None:
         self.image = project.image
         self.path = project.path
+        self.info = project.info
         (model,) = project.models
         self.models = tuple(model.model_copy(update={"target": target}) for target in targets)
 
@@ -153,6 +155,7 @@ def _with_target(project: Project, *targets: str) -> Project:
 
 def test_memory_that_a_device_may_not_touch() -> None:
     bus = emulation.machine(M4, [Copier()]).bus
+    assert [memory.address for memory in bus.memories][:2] == [0, 0x2000_0000]
     bus.write(0x2000_0000, b"abcd")
     assert bus.read(0x2000_0002, 2) == b"cd"
     with pytest.raises(
@@ -206,7 +209,7 @@ def test_the_line_is_gone_with_the_machine(tmp_path: Path) -> None:
 def test_runners_without_a_model_of_a_device_are_passed_over(tmp_path: Path) -> None:
     project = create(tiny_bundle(tmp_path / "b", "cortex-m4"), M4, path=tmp_path / "p")
     with device({"v1": (), "v2": ()}, peripherals=lambda target: ()):
-        devices = runners.devices_of(_with_target(project, "arm/mps2_an386 + fake").models)
+        devices = runners.devices_of(_with_target(project, "arm/mps2_an386 + fake"))
         assert [d.kind.name for d in devices] == ["fake"]
         assert runners.choose(M4, devices=devices).name == "unicorn"
         with pytest.raises(
@@ -217,3 +220,17 @@ def test_runners_without_a_model_of_a_device_are_passed_over(tmp_path: Path) -> 
             runners.choose(M4, "qemu", devices=devices)
     with device({"v1": (), "v2": ()}):
         assert runners.choose(M4, devices=devices).name == "qemu"
+
+
+def test_an_option_of_a_project_replaces_a_device(tmp_path: Path) -> None:
+    option = DeviceOption("fake", "The device.", {"hardware": None, "model": Runtime({})})
+    columns = {"peripherals": lambda target: (str(target.get("model")),), "options": lambda target: (option,)}
+    project = create(tiny_bundle(tmp_path / "b", "cortex-m4"), M4, path=tmp_path / "p")
+    with device({"v1": (), "v2": ()}, **columns):
+        fake = _with_target(project, "arm/mps2_an386 + fake")
+        assert (models(fake), len(runners.devices_of(fake))) == (["v1"], 1)
+        with pytest.raises(ToolError, match=r"whose device fake \(without -O fake=model\) it does not model, expected"):
+            runners.choose(M4, "qemu", devices=runners.devices_of(fake))
+        fake.info.options["fake"] = "model"
+        assert (models(fake), runners.devices_of(fake)) == ([], [])
+        assert runners.choose(M4, devices=runners.devices_of(fake)).name == "qemu"
