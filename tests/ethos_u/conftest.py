@@ -10,6 +10,7 @@ from aboard.target import plugins
 
 @pytest.fixture(autouse=True, scope="module")
 def the_plug_in() -> Iterator[None]:
+    plugins.load()  # without the plug-in: the state to which the other tests come back
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(extensions.DISABLED)
         with plugins.restored(reload=True):
