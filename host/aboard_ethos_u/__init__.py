@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 NAME = "ethos-u55"
 
+#: External interrupts that a Cortex-M can have.
+_INTERRUPTS = 480
+
 _ATTRIBUTES = (
     Attribute(
         "macs",
@@ -41,7 +44,21 @@ _ATTRIBUTES = (
         allowed=("performance", "size"),
     ),
     Attribute("arena-max", "Bytes of scratch of a region that Vela aims at", int, implied="no limit"),
-    Attribute("address", "Address of its registers", int, implied="none: only the functional model runs then"),
+    Attribute(
+        "address",
+        "Address of its registers",
+        int,
+        implied="the file of the SoC; else none, and only the functional model runs",
+    ),
+    Attribute(
+        "irq",
+        "Number of its interrupt, counted from the first external interrupt",
+        int,
+        implied="the file of the SoC; the driver polls and does not use it yet",
+    ),
+    Attribute(
+        "secure", "Whether it works in the secure state", bool, implied="the file of the SoC; else true", default=True
+    ),
 )
 
 
@@ -55,6 +72,11 @@ def _complete(attrs: Mapping[str, Value], where: str) -> Mapping[str, Value]:
         raise TargetError(
             f"{where}: -address is not a register address, got {address:#x}, expected a multiple of 4096 below 4 GiB. "
             "See the memory map of your chip"
+        )
+    irq = int(attrs.get("irq", 0))
+    if not 0 <= irq < _INTERRUPTS:
+        raise TargetError(
+            f"{where}: -irq is not the number of an interrupt, got {irq}, expected 0 to {_INTERRUPTS - 1}. Leave it out"
         )
     return attrs
 

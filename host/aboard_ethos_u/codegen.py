@@ -57,7 +57,7 @@ def codegen(target: Target, region: ClaimedRegion) -> DeviceCode:
         config=compiled.config,
         id=compiled.id,
         address=int(target.attrs.get("address", 0)),
-        non_secure="false",
+        non_secure=str(not target.attrs["secure"]).lower(),
     )
     return DeviceCode(text, tuple(arguments), tuple(tensor.shape for tensor in region.graph.outputs))
 

@@ -171,6 +171,8 @@ def _absence(target: str) -> str:
         return "a machine of host class"
     if board.zephyr is None:
         return "not a board of Zephyr"
+    if board.zephyr_since == "none":
+        return "Zephyr has it, in no release that aboard knows"
     return f"Zephyr has it from release {board.zephyr_since} on"
 
 

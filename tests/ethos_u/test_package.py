@@ -20,6 +20,7 @@ from support import ethos_u, npu_models, oracle
 from support.channel_models import ChannelModel
 
 BOARD = "arm/mps3_an547"
+PSOC = "infineon/kit_pse84_eval"
 TARGET = f"{BOARD} + ethos-u55 -macs=128"
 
 
@@ -29,8 +30,8 @@ def product() -> aboard.Module:
 
 
 def test_the_canonical_form_names_all_attributes() -> None:
-    device = Target(TARGET).devices[0]
-    assert str(device) == "ethos-u55 -macs=128 -memory=shared_sram -optimise=performance"
+    device = Target("c -mcpu=cortex-m55 + ethos-u55").devices[0]
+    assert str(device) == "ethos-u55 -macs=128 -memory=shared_sram -optimise=performance -secure=true"
     assert device.key == "ethos-u55 -macs=128"
 
 
@@ -39,12 +40,58 @@ def test_the_canonical_form_names_all_attributes() -> None:
     [
         ("-macs=100", "-macs has a value that is not allowed, got 100, expected one of: 32, 64, 128, 256"),
         ("-arena-max=0", "-arena-max, got 0, expected at least 1. Leave it out for no limit"),
+        ("-irq=480", "-irq is not the number of an interrupt, got 480, expected 0 to 479. Leave it out"),
         ("-address=0x100", "-address is not a register address, got 0x100, expected a multiple of 4096 below 4 GiB"),
     ],
 )
 def test_a_wrong_attribute(attributes: str, message: str) -> None:
     with pytest.raises(TargetError, match=re.escape(message)):
         Target(f"{BOARD} + ethos-u55 {attributes}")
+
+
+@pytest.mark.parametrize(
+    ("board", "macs", "address", "irq", "secure"),
+    [
+        ("arm/mps3_an547", 128, 0x5810_2000, 56, True),
+        ("alif/devkit_e7:hp", 256, 0x400E_1000, 55, True),
+        ("alif/devkit_e7:he", 128, 0x400E_1000, 55, True),
+        ("alif/ensemble_e3:hp", 256, 0x400E_1000, 55, True),
+        ("alif/ensemble_e3:he", 128, 0x400E_1000, 55, True),
+        ("seeed/grove_vision_ai_v2", 64, 0x5302_0000, 192, True),
+        ("infineon/kit_pse84_eval", 128, 0x4460_0000, 38, False),
+        ("renesas/ek_ra8p1", 256, 0x4014_0000, None, True),
+    ],
+)
+def test_the_file_of_the_soc_gives_the_attributes(
+    board: str, macs: int, address: int, irq: int | None, secure: bool
+) -> None:
+    target = Target(f"{board} + ethos-u55")
+    attrs = target.devices[0].attrs
+    assert (attrs["macs"], attrs["address"], attrs.get("irq"), attrs["secure"]) == (macs, address, irq, secure)
+    assert Target(str(target)) == target
+    assert Target(board).devices == ()
+
+
+def test_given_attributes_come_first() -> None:
+    attrs = Target(f"{BOARD} + ethos-u55 -macs=64 -address=0x48102000 -secure=false").devices[0].attrs
+    assert (attrs["macs"], attrs["address"], attrs["irq"], attrs["secure"]) == (64, 0x4810_2000, 56, False)
+
+
+def test_a_chip_with_other_macs() -> None:
+    message = (
+        "-macs is not that of alif/devkit_e7:he, got 256, expected 128: its ethos-u55 does not run code for another. "
+        "Leave -macs out"
+    )
+    with pytest.raises(TargetError, match=re.escape(message)):
+        Target("alif/devkit_e7:he + ethos-u55 -macs=256")
+
+
+def test_the_code_of_a_region_has_the_place_of_the_npu() -> None:
+    model = npu_models.product()
+    for board, secure, address in (("renesas/ek_ra8p1", "false", "0x40140000"), (PSOC, "true", "0x44600000")):
+        module = aboard.compile(model, target=f"{board} + ethos-u55", name="place")
+        text = "".join(module.files[name] for name in module.files if str(name).endswith(".c"))
+        assert f".registers = {address}u, .non_secure = {secure}" in text
 
 
 @pytest.mark.parametrize(

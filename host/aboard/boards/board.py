@@ -17,6 +17,7 @@ from aboard.boards.emulator_records import Emulators, Qemu, Renode, Unicorn
 from aboard.boards.records import (
     ADDRESS_SPACE,
     OLDEST_ZEPHYR,
+    Accelerator,
     Alias,
     Arduino,
     BoardId,
@@ -44,6 +45,7 @@ from aboard.boards.records import (
 from aboard.errors import BoardError, did_you_mean
 
 __all__ = [
+    "Accelerator",
     "Alias",
     "Arduino",
     "Board",
@@ -98,6 +100,7 @@ class Board(BoardRecord):
         cores: All cores.
         selected: Name of the selected core; None for the first core.
         gpus: GPUs. aboard knows them and does not support them.
+        accelerators: Accelerators that the selected core reaches, at most one of each kind.
         memory: Memory regions that the selected core reaches, by ascending address.
         uarts: Serial ports by name.
         counter: The counter that times a run on the core.
@@ -124,6 +127,7 @@ class Board(BoardRecord):
     cores: Annotated[tuple[Core, ...], Field(min_length=1)]
     selected: Identifier | None = None
     gpus: tuple[Gpu, ...] = ()
+    accelerators: tuple[Accelerator, ...] = ()
     memory: tuple[Memory, ...] = ()
     uarts: dict[Identifier, Uart] = Field(default_factory=dict)
     counter: Counter | None = None
@@ -163,6 +167,10 @@ class Board(BoardRecord):
                 f"{self.id}:{self.cores[0].name}"
             )
         return found
+
+    def accelerator(self, kind: str) -> Accelerator | None:
+        """Returns the accelerator of a target kind that the selected core reaches; None if there is none."""
+        return next((found for found in self.accelerators if found.kind == kind), None)
 
     @property
     def is_core(self) -> bool:
@@ -235,7 +243,12 @@ class Board(BoardRecord):
 def _problems(board: Board) -> Iterator[str]:
     """Yields the contradictions between the values of a board; pydantic has checked their types."""
     cores = [name for core in board.cores for name in (core.name, *core.aliases)] + [gpu.name for gpu in board.gpus]
-    for group, seen in (("cores", cores), ("memory", [region.name for region in board.memory])):
+    kinds = [accelerator.kind for accelerator in board.accelerators]
+    for group, seen in (
+        ("cores", cores),
+        ("memory", [region.name for region in board.memory]),
+        ("accelerators", kinds),
+    ):
         twice = sorted({name for name in seen if seen.count(name) > 1})
         if twice:
             yield f"{group}: a name is used twice, got {', '.join(twice)}"

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from aboard.base import resources, toml
 from aboard.boards.board import (
+    Accelerator,
     Alias,
     Arduino,
     BoardId,
@@ -61,6 +62,7 @@ _RECORDS: Mapping[str, type[BaseModel]] = {
     "status": BoardStatus,
     "boot": Boot,
     "gpus": Gpu,
+    "accelerators": Accelerator,
     "memory": Memory,
     "uart": Uart,
     "counter": Counter,
@@ -90,6 +92,7 @@ class Soc(BoardRecord):
         uart: Serial ports by name.
         counter: The counter that times a run; None if aboard has no port for the SoC yet.
         gpus: GPUs. aboard knows them and does not support them.
+        accelerators: Accelerators; each core reaches at most one of each kind.
         setup: The first steps of an image: clocks, memories.
         status: Status bits that emulators must model for these steps.
         boot: The block that the boot ROM loads; None if the boot ROM needs no block.
@@ -102,6 +105,7 @@ class Soc(BoardRecord):
     status: tuple[BoardStatus, ...] = ()
     boot: Boot | None = None
     gpus: tuple[Gpu, ...] = ()
+    accelerators: tuple[Accelerator, ...] = ()
     memory: tuple[Memory, ...] = ()
     uart: dict[Identifier, Uart] = Field(default_factory=dict)
     counter: Counter | None = None

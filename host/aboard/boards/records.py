@@ -36,6 +36,10 @@ ZephyrRelease = Annotated[str, Field(pattern=r"^(\d+\.\d+|none)$")]
 #: Default of `zephyr_since`: the oldest release of Zephyr that projects support.
 OLDEST_ZEPHYR = "3.7"
 Positive = Annotated[int, Field(gt=0)]
+#: Name of a target kind, or of an attribute of it.
+_KindName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
+#: Value of an attribute in a SoC file; the kind checks it.
+AcceleratorValue = bool | int | Line
 #: First address beyond 32 bits.
 ADDRESS_SPACE = 1 << 32
 _Address = Annotated[int, Field(ge=0, lt=ADDRESS_SPACE)]
@@ -199,6 +203,30 @@ class Gpu(BoardRecord):
 
     name: Identifier
     model: Text
+
+
+class Accelerator(BoardRecord):
+    """An accelerator of the SoC, for a device of a composite target.
+
+    Attributes:
+        kind: Target kind of the device.
+        attributes: Attributes of that kind which the hardware determines, by name: `{"macs": 128, "irq": 56}`.
+        configurable: Names of the attributes with several possible values, as in an FPGA or a simulator. A user may
+            choose them; the file states the usual values.
+        cores: Names of the cores that reach the accelerator; empty for all cores.
+    """
+
+    kind: _KindName
+    attributes: dict[_KindName, AcceleratorValue] = {}
+    configurable: tuple[_KindName, ...] = ()
+    cores: tuple[Identifier, ...] = ()
+
+    @model_validator(mode="after")
+    def _stated(self) -> Self:
+        unknown = [name for name in self.configurable if name not in self.attributes]
+        if unknown:
+            raise ValueError(f"configurable names no attribute, got {', '.join(unknown)}, expected some of attributes")
+        return self
 
 
 class Memory(BoardRecord):

@@ -324,6 +324,9 @@ def _named_cores(file: BoardFile, soc: Soc) -> Iterator[tuple[str, str]]:
         for key, role in (("cores", region.cores), ("load", region.load), ("data", region.data)):
             for core in () if isinstance(role, bool) else role:
                 yield f"memory.{region.name}.{key}", core
+    for accelerator in soc.accelerators:
+        for core in accelerator.cores:
+            yield f"accelerators.{accelerator.kind}.cores", core
     if soc.counter is not None and soc.counter.core is not None:
         yield "counter.core", soc.counter.core
     for core in file.rpc.cores if file.rpc is not None else ():
@@ -355,6 +358,7 @@ def _view(board_id: str, file: BoardFile, soc: Soc, core: Core) -> Board:
         cores=soc.cores,
         selected=core.name if len(soc.cores) > 1 else None,
         gpus=soc.gpus,
+        accelerators=tuple(a for a in soc.accelerators if core.name in (a.cores or (core.name,))),
         memory=tuple(sorted((r for r in regions if r is not None), key=lambda region: region.address)),
         uarts=soc.uart,
         counter=core.counter or (soc.counter if soc.counter and (soc.counter.core or first) == core.name else None),

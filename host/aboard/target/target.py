@@ -12,7 +12,7 @@ from typing import Literal, cast
 
 from aboard.boards import cpu as cpus
 from aboard.errors import TargetError
-from aboard.target import claims, hardware, regions
+from aboard.target import accelerators, claims, hardware, regions
 from aboard.target.composite import COMPOSITE, DEVICE, DEVICES, HOST
 from aboard.target.kind import Kind, Value
 from aboard.target.lookup import kind, kinds
@@ -47,18 +47,22 @@ class Target:
     devices: tuple[Target, ...]
     caller: Target | None
 
-    def __init__(self, spec: str | Mapping[str, object] | Target, *, as_device: bool = False) -> None:
+    def __init__(
+        self, spec: str | Mapping[str, object] | Target, *, as_device: bool = False, host: Target | None = None
+    ) -> None:
         """Parses a target.
 
         Args:
             spec: String, dict, or another target.
             as_device: True for a device of a composite target; then every kind is allowed.
+            host: For a device, the host of its composite target, whose board may state attributes of the device.
 
         Raises:
             TargetError: The kind, hardware or an attribute is unknown, a value is not allowed, or the kind can only be
                 a device.
         """
-        self._fill(spec)
+        board = None if host is None else host.hardware
+        self._fill(spec, board)
         if self.kind.subgraph_only and not as_device:
             raise TargetError(
                 f"target {_shown(spec)}: kind {self.kind.name} can only be a device of a composite target, got it "
@@ -68,8 +72,9 @@ class Target:
             )
         if not as_device:
             claims.refuse(self.attrs, f"target {_shown(spec)}")
+        accelerators.check(self.kind, self.attrs, board, f"target {_shown(spec)}")
 
-    def _fill(self, spec: str | Mapping[str, object] | Target) -> None:
+    def _fill(self, spec: str | Mapping[str, object] | Target, board: str | None) -> None:
         if isinstance(spec, Target):
             self.kind, self.attrs, self.devices, self.caller = spec.kind, spec.attrs, spec.devices, spec.caller
             self.host = self if spec.host is spec else spec.host
@@ -82,6 +87,7 @@ class Target:
             self._fill_composite(form)
             return
         self.kind, given = _with_hardware(form.head, form.given, form.where)
+        given = {**accelerators.implied(self.kind, board), **given}
         self.attrs = MappingProxyType(claims.canonical(self.kind.resolve(given, form.where), form.where))
 
     def _fill_composite(self, form: Form) -> None:
@@ -98,7 +104,7 @@ class Target:
         self.kind = COMPOSITE
         self.attrs = MappingProxyType(COMPOSITE.resolve(given, where))
         self.host = _part(host, where, "the host")
-        self.devices = tuple(_part(device, where, "a device") for device in devices)
+        self.devices = tuple(_part(device, where, "a device", self.host) for device in devices)
         if self.host.kind.device_type != "cpu":
             raise TargetError(
                 f"{where}: the host is not a CPU, got kind {self.host.kind.name}, expected one of: "
@@ -249,14 +255,14 @@ def _shown(spec: object) -> str:
     return repr(spec) if isinstance(spec, str) else str(spec)
 
 
-def _part(spec: object, where: str, what: str) -> Target:
+def _part(spec: object, where: str, what: str, host: Target | None = None) -> Target:
     """Returns the host or a device of a composite target."""
     if not isinstance(spec, str | Mapping | Target):
         raise TargetError(
             f"{where}: {what} is of the wrong type, got {spec!r}, expected a target. Write it as a string"
         )
     try:
-        part = Target(spec, as_device=True)
+        part = Target(spec, as_device=True, host=host)
     except TargetError as error:
         raise TargetError(f"{where}: {what}: {error}") from error
     if part.devices:

@@ -323,6 +323,21 @@ SOC_ERRORS = {
         "[[setup]]\naddress = 4\nwait = 1\n\n[counter]",
         r"setup\.0\.wait: unknown key, got wait\. Did you mean what, write, wait_set",
     ),
+    "wrong kind of an accelerator": (
+        "[counter]",
+        '[[accelerators]]\nkind = "NPU"\n\n[counter]',
+        r"accelerators\.0\.kind: String should match pattern .*got 'NPU'",
+    ),
+    "unknown key of an accelerator": (
+        "[counter]",
+        '[[accelerators]]\nkind = "npu"\nattrs = { macs = 8 }\n\n[counter]',
+        r"accelerators\.0\.attrs: unknown key, got attrs\. Did you mean attributes",
+    ),
+    "configurable attribute without a value": (
+        "[counter]",
+        '[[accelerators]]\nkind = "npu"\nattributes = { irq = 8 }\nconfigurable = ["irq", "macs"]\n\n[counter]',
+        r"accelerators\.0: configurable names no attribute, got macs, expected some of attributes",
+    ),
     "not TOML": ("[counter]", "[counter", r"chip\.toml: not TOML, got: "),
 }
 
@@ -355,6 +370,16 @@ JOINED_ERRORS = {
         "[counter]",
         "[[status]]\naddress = 0x4000_0000\nbits = 0x30\nfollows = 0x1\n\n[counter]",
         r"status: not as many bits as they follow, got 0x30 at 0x40000000 and 0x1, expected a control bit for each",
+    ),
+    "two accelerators of a kind": (
+        "[counter]",
+        '[[accelerators]]\nkind = "npu"\n\n[[accelerators]]\nkind = "npu"\n\n[counter]',
+        r"accelerators: a name is used twice, got npu",
+    ),
+    "accelerator of an unknown core": (
+        "[counter]",
+        '[[accelerators]]\nkind = "npu"\ncores = ["cpu1"]\n\n[counter]',
+        r"accelerators\.npu\.cores: unknown core of acme/chip, got cpu1, expected one of: cpu0",
     ),
     "no such port": (
         "[uart.uart0]",
@@ -476,6 +501,7 @@ def test_the_manual_names_every_key() -> None:
         board.Uart,
         board.Counter,
         board.Interrupts,
+        board.Accelerator,
     ]
     records += [board.SetupStep, board.BoardStatus, board.Boot, board.Rpc, board.Qemu, board.Unicorn, board.Gpu]
     wanted = {name for record in records for name in record.model_fields} - {"emulator"}

@@ -103,7 +103,7 @@ SOURCE = re.compile(
     re.I,
 )
 #: Groups of figures, the first of each. [flash] and [emulator.renode] have a key for it.
-GROUPS = re.compile(r"\[\[?(cores|memory|gpus|setup|boot|counter|rpc|uart\.\w+|emulator\.qemu)\]")
+GROUPS = re.compile(r"\[\[?(cores|memory|gpus|accelerators|setup|boot|counter|rpc|uart\.\w+|emulator\.qemu)\]")
 FILES = sorted(path for path in resources.boards().glob("**/*.toml") if path.name != "aliases.toml")
 
 

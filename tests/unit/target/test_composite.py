@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from aboard import boards
 from aboard.errors import TargetError
 from aboard.target import Attribute, Kind, Target, alias, kind, plugins, register
 from aboard.target.lookup import aliases
@@ -49,6 +51,62 @@ def test_all_forms_are_one_target() -> None:
         assert same(other, SPEC)
     assert Target.from_json(Target(SPEC).to_json()) == Target(SPEC)
     assert json.loads(Target(SPEC).to_json())["devices"] == ["fake -lanes=4 -model=v2", "cmsis-nn"]
+
+
+CHIP = """
+name = "Chip"
+source = "Data sheet"
+cores = [{ name = "big", mcpu = "cortex-m7" }, { name = "little", mcpu = "cortex-m0" }]
+memory = [
+    { name = "flash", kind = "flash", address = 0, size_bytes = 4096, load = true },
+    { name = "ram", kind = "ram", address = 0x2000_0000, size_bytes = 4096, data = true },
+]
+
+[[accelerators]]
+kind = "fake"
+attributes = { model = "v2", lanes = 16, unheard-of = 1 }
+cores = ["big"]
+
+[[accelerators]]
+kind = "fake"
+attributes = { model = "v2" }
+configurable = ["model"]
+cores = ["little"]
+"""
+
+
+@pytest.fixture
+def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A board whose SoC file states accelerators."""
+    board = 'name = "Board"\nsoc = "acme/chip"\nsource = "Schematic"\n'
+    for name, text in (("acme/board", board), ("soc/acme/chip", CHIP)):
+        path = tmp_path / f"{name}.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    monkeypatch.setenv(boards.SEARCH_PATH, str(tmp_path))
+
+
+@pytest.mark.usefixtures("acme")
+def test_the_board_of_the_host_states_attributes_of_a_device() -> None:
+    for target in ("acme/board + fake", "acme/board:big + fake -model=v2"):
+        assert str(Target(target).devices[0]) == "fake -lanes=16 -model=v2"
+        assert same(str(Target(target)), target)
+    assert str(Target("acme/board + fake -lanes=8").devices[0]) == "fake -lanes=8 -model=v2"
+    assert str(Target({**SPEC, "host": "acme/board", "devices": ["fake"]}).devices[0]) == "fake -lanes=16 -model=v2"
+    assert str(Target("acme/board:little + fake -model=v1").devices[0]) == "fake -lanes=4 -model=v1"
+    assert Target("acme/board:big").devices == ()
+
+
+@pytest.mark.usefixtures("acme")
+def test_a_device_that_the_board_does_not_have_is_refused() -> None:
+    message = (
+        r"-model is not that of acme/board:big, got v1, expected v2: its fake does not run code for another\. "
+        "Leave -model out"
+    )
+    with pytest.raises(TargetError, match=message):
+        Target("acme/board + fake -model=v1")
+    with pytest.raises(TargetError, match=message):
+        Target({**SPEC, "host": "acme/board", "devices": [Target("fake -model=v1", as_device=True)]})
 
 
 def test_parts_may_be_dicts_and_values_may_have_blanks_and_quotes() -> None:

@@ -36,11 +36,13 @@ def test_boards_state_the_release_that_has_them_where_the_oldest_has_not() -> No
     assert stated == {
         "arm/mps2_an386": "4.1",
         "arm/mps2_an500": "4.1",
+        "infineon/kit_pse84_eval": "none",
         "nordic/nrf54l15dk": "4.0",
         "nxp/frdm_mcxn947:cpu1": "4.1",
         "raspberrypi/rpi_pico2:cpu0": "4.1",
         "raspberrypi/rpi_pico2:hazard3": "4.3",
         "renesas/ek_ra6m4": "4.0",
+        "renesas/ek_ra8p1": "none",
     }
     assert {board.zephyr_since for board in views() if board.zephyr in known} == {OLDEST_ZEPHYR}
     assert tuple(map(int, OLDEST_ZEPHYR.split("."))) == workspace.OLDEST
