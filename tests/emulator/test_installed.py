@@ -20,7 +20,8 @@ DEVICE_PACKAGES = ("click", "cobs", "jinja2", "numpy", "pydantic", "pyelftools",
 
 
 def call(command: list[str | Path], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    clean = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    of_the_tests = ("PYTHONPATH", "VIRTUAL_ENV", "CMAKE_C_COMPILER_LAUNCHER")
+    clean = {key: value for key, value in os.environ.items() if key not in of_the_tests}
     return subprocess.run(
         [str(word) for word in command],
         cwd=folder,

@@ -24,6 +24,7 @@ from aboard.errors import TransportError
 _FOLDERS = (Path("/run/lock"), Path("/var/lock"))
 _NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
 _LONGEST = 200
+_TERMINALS = "/dev/pts/"
 #: Name of this program in the messages of others.
 HOLDER = "aboard"
 # All users share the file, so that a board that one of them uses is busy for all.
@@ -84,14 +85,24 @@ def locked(place: Connection) -> Iterator[None]:
 
 
 def _name(place: Connection) -> str:
-    return place.serial_number or os.path.realpath(place.port or "")
+    return place.serial_number or _port(place.port or "")
+
+
+def _port(path: str) -> str:
+    """Returns the name by which a serial port is locked: that of the device, whatever links lead to it.
+
+    A link to a pseudo-terminal counts itself: once an emulator ends, the system gives the terminal's number to the next
+    that opens one, whoever that is.
+    """
+    device = os.path.realpath(path)
+    return str(Path(path).absolute()) if device.startswith(_TERMINALS) else device
 
 
 def _file(place: Connection) -> Path | None:
     """Returns the file to lock; None for a board of which neither probe nor port is known."""
     if place.serial_number is None and place.port is None:
         return None
-    key = place.serial_number.lstrip("0").lower() if place.serial_number else os.path.realpath(place.port or "")
+    key = place.serial_number.lstrip("0").lower() if place.serial_number else _port(place.port or "")
     folder = next((f for f in _FOLDERS if os.access(f, os.W_OK)), Path(tempfile.gettempdir()))
     return folder / f"aboard-board-{hashlib.sha256(key.encode()).hexdigest()[:16]}.lock"
 

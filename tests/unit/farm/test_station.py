@@ -108,6 +108,21 @@ def test_the_person_at_the_desk_is_told_who_has_the_board(port: Path, packed: by
                 assert label(session) == np.load(SAMPLES)["y"][0]
 
 
+def test_a_link_to_a_terminal_is_locked_by_itself(tmp_path: Path) -> None:
+    """The number of a terminal is given again, and a device that two links lead to is one."""
+    controller, terminal = os.openpty()
+    try:
+        (tmp_path / "link").symlink_to(os.ttyname(terminal))
+        assert board_lock._port(str(tmp_path / "link")) == str(tmp_path / "link")
+        assert board_lock._port(os.ttyname(terminal)) == os.ttyname(terminal)
+    finally:
+        os.close(controller)
+        os.close(terminal)
+    (tmp_path / "one").touch()
+    (tmp_path / "other").symlink_to(tmp_path / "one")
+    assert board_lock._port(str(tmp_path / "other")) == str(tmp_path / "one")
+
+
 def test_a_process_may_lock_a_board_again(tmp_path: Path) -> None:
     place = Connection(None, str(tmp_path / "port"))
     first, second = BoardLock(place), BoardLock(place)
