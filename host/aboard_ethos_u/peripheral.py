@@ -226,5 +226,7 @@ def peripherals(target: Target) -> tuple[EthosU55, ...]:
     Raises:
         ToolError: There is no C compiler, or it failed.
     """
-    address = target.attrs.get("address")
-    return () if address is None else (EthosU55(int(address), int(target.attrs["macs"])),)
+    address, irq = (target.attrs.get(name) for name in ("address", "irq"))
+    if address is None:
+        return ()
+    return (EthosU55(int(address), int(target.attrs["macs"]), None if irq is None else int(irq)),)

@@ -19,3 +19,14 @@ def number(value: int | None) -> str:
 def ratio(ours: int | None, theirs: int | None) -> str:
     """Returns how much of theirs ours is, with two digits; a dash where one is missing."""
     return "-" if not ours or not theirs else f"{ours / theirs:.2f}"
+
+
+def with_section(page: str, begin: str, end: str, text: str) -> str:
+    """Returns a page with the text between two marks replaced.
+
+    Raises:
+        ValueError: The page has not one pair of these marks.
+    """
+    before, rest = page.split(begin)
+    _, behind = rest.split(end)
+    return f"{before}{begin}\n\n{text.strip()}\n\n{end}{behind}"

@@ -20,14 +20,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "explanation" / "planner.md"
-BEGIN, END = "<!-- minimalloc: written by tests/bench/minimalloc.py -->\n", "<!-- /minimalloc -->\n"
-sys.path.insert(0, str(ROOT / "host"))
+BEGIN, END = "<!-- minimalloc: written by tests/bench/minimalloc.py -->", "<!-- /minimalloc -->"
+sys.path[:0] = [str(ROOT / "host"), str(ROOT / "tests")]
 
 from aboard.errors import CapacityError, InputError  # noqa: E402  found through the line above
 from aboard.memory import exact, planner  # noqa: E402  likewise
 from aboard.memory.interference import InterferenceGraph  # noqa: E402  likewise
 from aboard.memory.problem import LiveRange, MemoryPlan, lower_bound  # noqa: E402  likewise
 from aboard.memory.validate import validate  # noqa: E402  likewise
+from bench import markdown  # noqa: E402  likewise
 
 CAPACITY = 1_048_576
 BUDGET = 1_000_000
@@ -119,12 +120,6 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def with_table(page: str, text: str) -> str:
-    """Returns a page with the table between its marks replaced."""
-    head, _, rest = page.partition(BEGIN)
-    return head + BEGIN + "\n" + text + "\n" + END + rest.partition(END)[2]
-
-
 def main(names: Sequence[str]) -> int:
     """Solves instances and prints their table; writes it into the page when all are asked for."""
     wanted = list(names) or list("ABCDEFGHIJK")
@@ -137,7 +132,7 @@ def main(names: Sequence[str]) -> int:
     text = table([solve(path) for path in paths])
     print(text, end="")
     if not names:
-        PAGE.write_text(with_table(PAGE.read_text(), text))
+        PAGE.write_text(markdown.with_section(PAGE.read_text(), BEGIN, END, text))
     return 0
 
 

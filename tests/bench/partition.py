@@ -19,7 +19,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "reference" / "targets.md"
-BEGIN, END = "<!-- partition: written by tests/bench/partition.py -->\n", "<!-- /partition -->\n"
+BEGIN, END = "<!-- partition: written by tests/bench/partition.py -->", "<!-- /partition -->"
 sys.path[:0] = [str(ROOT / "host"), str(ROOT / "tests")]
 
 from aboard import ops  # noqa: E402  found through the line above
@@ -28,6 +28,7 @@ from aboard.kernels.accelerator import ClaimedRegion, Cost  # noqa: E402  likewi
 from aboard.partition import pipeline  # noqa: E402  likewise
 from aboard.partition.costs import choose_by_cost  # noqa: E402  likewise
 from aboard.target import Target  # noqa: E402  likewise
+from bench import markdown  # noqa: E402  likewise
 from support import drawn_partitions, fake_device, models  # noqa: E402  likewise
 from support.device import device  # noqa: E402  likewise
 
@@ -93,9 +94,7 @@ def main(arguments: Sequence[str]) -> int:
     text = "\n".join(lines) + f"\n\nThe partition of `vww` takes {vww_seconds():.1f} seconds of a processor.\n"
     print(text, end="")
     if not arguments:
-        page = PAGE.read_text()
-        head, _, rest = page.partition(BEGIN)
-        PAGE.write_text(head + BEGIN + "\n" + text + "\n" + END + rest.partition(END)[2])
+        PAGE.write_text(markdown.with_section(PAGE.read_text(), BEGIN, END, text))
     return 0
 
 

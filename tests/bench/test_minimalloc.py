@@ -8,7 +8,7 @@ import pytest
 
 from aboard.errors import CapacityError, InputError
 from aboard.memory.problem import LiveRange
-from bench import minimalloc
+from bench import markdown, minimalloc
 from support.packings import tiling
 
 
@@ -50,7 +50,14 @@ def test_the_table_stands_between_its_marks() -> None:
     row = minimalloc.Row("A", 154, 1_048_576, 1_352_704, 1_048_576, 481, 0.066)
     text = minimalloc.table([row])
     assert text.splitlines()[2] == "| A | 154 | 1,048,576 | 1,352,704 | 1,048,576 | 481 | 0.07 |"
-    page = minimalloc.with_table(f"before\n{minimalloc.BEGIN}old\n{minimalloc.END}after\n", text)
-    assert page == f"before\n{minimalloc.BEGIN}\n{text}\n{minimalloc.END}after\n"
-    assert minimalloc.BEGIN in minimalloc.PAGE.read_text()
-    assert minimalloc.END in minimalloc.PAGE.read_text()
+    page = minimalloc.PAGE.read_text()
+    assert text in markdown.with_section(page, minimalloc.BEGIN, minimalloc.END, text)
+
+
+def test_a_section_is_what_stands_between_its_marks() -> None:
+    assert markdown.with_section("before\n<a>old</a>\nbehind\n", "<a>", "</a>", "new\n") == (
+        "before\n<a>\n\nnew\n\n</a>\nbehind\n"
+    )
+    for page in ("<a>", "</a>", "<a></a><a></a>"):
+        with pytest.raises(ValueError, match="values to unpack"):
+            markdown.with_section(page, "<a>", "</a>", "new")

@@ -26,6 +26,7 @@ from aboard.farm.jobs import Failure
 from aboard.farm.submission import Shared, Step, Submission, Ticket
 from support import farm as farms
 from support import html_tables, pretended_board
+from support.fake_device import RUNS, fake_device
 from support.farm import Farm
 
 FULL = bool(os.environ.get("ABOARD_FULL"))
@@ -128,6 +129,18 @@ def test_models_are_measured_on_the_boards_of_a_farm(farm: Farm, capsys: pytest.
     here = json.loads(capsys.readouterr().out)
     assert (there["runner"], here["runner"], there["unit"]) == ("farm", "qemu", "instructions")
     assert there["models"] == here["models"]
+
+
+def test_points_are_tried_on_the_boards_of_a_farm(
+    farm: Farm, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = ["tune", "digits", "--target", "arm/mps2_an386 + fake", "--samples", "0", "--limit", "2", "--json"]
+    with fake_device(RUNS):
+        assert cli.invoke([*words, "--tuning", str(tmp_path / "t.json"), "--farm", farm.address]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["ran_on"], found["unit"]) == ("arm/mps2_an386 (farm)", "instructions")
+    assert [best["values"] for best in found["best"]] == [{"runs": 1}] * 2
+    assert found["records"] == str(tmp_path / "t.json")
 
 
 def test_what_no_worker_can_ever_do_is_told_at_once(farm: Farm) -> None:

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support import elementwise, ethos_u, image_models, moves, npu_draws, npu_models, one_op, oracle
+from support.examples import either
 from support.weighted_models import Layer, layers
 
 KINDS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
@@ -45,7 +46,7 @@ def equal(model: bytes, macs: int, attributes: str = "", seed: int = 0) -> set[s
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=ethos_u.cases(700, 3), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=either(700, 3), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_layers(kind: str, data: st.DataObject) -> None:
     layer: Layer = data.draw(layers(kind))
@@ -57,13 +58,13 @@ def test_layers(kind: str, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_elements(name: str) -> None:
-    elementwise.FAMILIES[name].check(11, ethos_u.cases(30, 1) * FAMILIES[name], ethos_u.on_npu)
+    elementwise.FAMILIES[name].check(11, either(30, 1) * FAMILIES[name], ethos_u.on_npu)
 
 
 @pytest.mark.parametrize("name", npu_draws.DRAWS)
 def test_movements(name: str) -> None:
     rng = np.random.default_rng(13)
-    for _ in range(ethos_u.cases(30, 1)):
+    for _ in range(either(30, 1)):
         cases = [npu_draws.DRAWS[name](rng) for _ in range(2)]
         macs = int(rng.choice(ethos_u.MACS))
         assert ethos_u.is_claimed(moves.model(*cases))
@@ -76,6 +77,6 @@ def test_every_operation(macs: int, attributes: str) -> None:
         assert equal(make(), macs, attributes, number) == {"ethos-u55"}
 
 
-@pytest.mark.parametrize("seed", range(ethos_u.cases(300, 4)))
+@pytest.mark.parametrize("seed", range(either(300, 4)))
 def test_graphs_of_which_the_host_computes_a_part(seed: int) -> None:
     equal(image_models.image_model(seed), ethos_u.MACS[seed % 4], seed=seed)

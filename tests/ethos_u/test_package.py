@@ -18,6 +18,7 @@ from aboard.target import Target
 from aboard_ethos_u import borders, install, lowered, vela
 from support import ethos_u, npu_models, oracle
 from support.channel_models import ChannelModel
+from support.examples import either
 
 BOARD = "arm/mps3_an547"
 PSOC = "infineon/kit_pse84_eval"
@@ -194,7 +195,7 @@ def test_two_models_for_different_npus(product: aboard.Module, tmp_path: Path) -
         aboard.create([product, other], BOARD, path=tmp_path / "p", options={"npu": "model"})
 
 
-@pytest.mark.parametrize("macs", ethos_u.MACS if ethos_u.cases(1, 0) else (128,))
+@pytest.mark.parametrize("macs", either(ethos_u.MACS, (128,)))
 def test_an_image_on_an_emulated_board(macs: int, tmp_path: Path) -> None:
     model = npu_models.layers()
     module = aboard.compile(model, target=f"{BOARD} + ethos-u55 -macs={macs} -address=0x58102000", name="layers")

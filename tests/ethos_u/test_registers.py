@@ -273,6 +273,8 @@ def test_a_model_in_an_image_with_the_driver_alone(product: aboard.Module, tmp_p
 
 def test_without_an_address_there_is_no_npu(tmp_path: Path) -> None:
     assert peripheral.peripherals(ethos_u.device(128)) == ()
+    wired = ethos_u.device(128, f"-address={REGISTERS:#x} -irq=5")
+    assert peripheral.peripherals(wired) == (EthosU55(REGISTERS, 128, 5),)
     module = aboard.compile(npu_models.product(), target=f"{BOARD} + ethos-u55", name="product")
     project = aboard.create(module, BOARD, path=tmp_path / "project")
     project.build()

@@ -97,8 +97,8 @@ def table(rows: Sequence[Row]) -> str:
 
 def write_page(rows: Sequence[Row]) -> None:
     """Writes the table into the page."""
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{table(rows)}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(markdown.with_section(page, BEGIN, END, table(rows)), encoding="utf-8")
 
 
 def main(words: Sequence[str]) -> int:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bench import markdown
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "trust.md"
 _BEGIN, _END = "<!-- counts: written by make fuzz-page -->", "<!-- end of counts -->"
 _COLUMNS = ("cases", "compared", "refused", "failures")
@@ -80,8 +82,7 @@ def _row(one: Mapping[str, Any]) -> str:
 
 def filled(text: str, record: Mapping[str, Any]) -> str:
     """Returns the page with the table of a record."""
-    before, rest = text.split(_BEGIN)
-    return f"{before}{_BEGIN}\n\n{table(record)}\n\n{_END}{rest.split(_END)[1]}"
+    return markdown.with_section(text, _BEGIN, _END, table(record))
 
 
 def write(record: Mapping[str, Any]) -> None:

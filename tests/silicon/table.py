@@ -135,8 +135,8 @@ def table(found: Sequence[BenchResult]) -> str:
 
 def write(page: Path, found: Sequence[BenchResult]) -> None:
     """Writes the table into a page."""
-    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    page.write_text(f"{before}{BEGIN}\n\n{table(found)}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    page.write_text(markdown.with_section(text, BEGIN, END, table(found)), encoding="utf-8")
 
 
 def main(words: Sequence[str]) -> int:

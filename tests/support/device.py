@@ -16,7 +16,14 @@ MODEL = Attribute("model", "Version", default="v1", allowed=("v1", "v2"), identi
 def device(
     patterns: Sequence[DevicePattern] | dict[str, Sequence[DevicePattern]], *, name: str = "fake", **columns: Any
 ) -> Iterator[None]:
-    """Registers a kind of device for a block.
+    """Registers a kind of device for a block; see `declare`."""
+    with plugins.restored():
+        declare(patterns, name, **columns)
+        yield
+
+
+def declare(patterns: Sequence[DevicePattern] | dict[str, Sequence[DevicePattern]], name: str, **columns: Any) -> None:
+    """Registers a kind of device.
 
     Args:
         patterns: What it may claim; by `-model` where they differ.
@@ -27,9 +34,7 @@ def device(
     def offered(target: Target) -> tuple[DevicePattern, ...]:
         return tuple(patterns[str(target.get("model"))] if isinstance(patterns, dict) else patterns)
 
-    with plugins.restored():
-        register(Kind(name, "A device of these tests", "accelerator", (MODEL,), subgraph_only=True))
-        attach(name, "patterns", offered)
-        for column, function in columns.items():
-            attach(name, column, function)
-        yield
+    register(Kind(name, "A device of these tests", "accelerator", (MODEL,), subgraph_only=True))
+    attach(name, "patterns", offered)
+    for column, function in columns.items():
+        attach(name, column, function)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,11 +24,6 @@ INCLUDES = [f"-I{folder}" for folder in (MODEL, DRIVER, SHIM, FIRMWARE / "includ
 #: The model without the one NPU of an image.
 SOURCES = [path for path in sorted(MODEL.glob("*.c")) if path.name != "emulated.c"]
 MACS = (32, 64, 128, 256)
-
-
-def cases(full: int, usual: int) -> int:
-    """Returns the number of cases: each calls Vela and the C compiler, which takes a second."""
-    return full if os.environ.get("ABOARD_FULL") else usual
 
 
 def device(macs: int = 128, attributes: str = "") -> Target:

@@ -17,8 +17,8 @@ from aboard.kernels.contract import Argument, ConstantArg, InputArg, OutputArg, 
 from aboard.ops import weighted
 from aboard.ops.subgraph import Matched
 from aboard.partition.pattern import DevicePattern, any_tensor, chain, constant, constant_or_absent, op, optional
-from aboard.target import Knob, Runtime, Target, Value
-from support.device import device
+from aboard.target import Knob, Runtime, Target, Value, plugins
+from support.device import declare
 from support.tflite_builder import ModelBuilder
 
 #: How often a layer is computed; and once more where its outputs are not as many as the second knob has it.
@@ -192,7 +192,16 @@ def softmax_model() -> bytes:
 @contextmanager
 def fake_device(*knobs: Knob) -> Iterator[None]:
     """Registers the device `fake` for a block, with knobs that it understands."""
+    with plugins.restored():
+        _declare(*knobs)
+        yield
+
+
+def _declare(*knobs: Knob) -> None:
     versions = {"v1": patterns(), "v2": patterns(merge=True)}
     columns = {"tuning": lambda target: knobs} if knobs else {}
-    with device(versions, codegen=codegen, runtime=runtime, **columns):
-        yield
+    declare(versions, "fake", codegen=codegen, runtime=runtime, **columns)
+
+
+#: The device as a package outside brings it to processes of their own (`support.farm`).
+PLUGIN = plugins.Plugin(interface=1, register=lambda: _declare(RUNS))

@@ -33,6 +33,16 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
+def _fake_package(folder: Path) -> Path:
+    """Makes a folder of packages with one that brings the device `fake`, as pip would install it."""
+    facts = folder / "fake_device-1.0.dist-info"
+    facts.mkdir(parents=True)
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: fake-device\nVersion: 1.0\n", encoding="utf-8")
+    entry = "[aboard.targets]\nfake = support.fake_device:PLUGIN\n"
+    (facts / "entry_points.txt").write_text(entry, encoding="utf-8")
+    return folder
+
+
 class Farm:
     """The scheduler and the workers.
 
@@ -50,8 +60,8 @@ class Farm:
         self._environment = {
             **os.environ,
             "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": f"{ttl_s}s",
-            # Workers import the jobs of the tests.
-            "PYTHONPATH": str(Path(__file__).parents[1]),
+            # Workers import the jobs of the tests, and find the package of their device.
+            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), str(_fake_package(folder / "package"))]),
         }
         self._processes: list[subprocess.Popen[bytes]] = []
         self.workers: list[subprocess.Popen[bytes]] = []

@@ -13,7 +13,7 @@ import click
 
 from aboard import outputs
 from aboard.api import Session
-from aboard.base.cost import cost_text
+from aboard.base.measured_cost import cost_text
 from aboard.base.table import Label, amount, facts, table
 from aboard.base.version import VERSION
 from aboard.cli import deploy
@@ -31,6 +31,7 @@ from aboard.cli.options import (
     opt_option,
     pass_console,
     place_options,
+    repeats_option,
     tuning_option,
 )
 from aboard.cli.output_options import output_options
@@ -56,14 +57,7 @@ _INPUT = "random:0"
     "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the figures to a JSON file."
 )
 @force_option
-@click.option(
-    "--repeats",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    metavar="K",
-    help="Runs of which the median counts, where ticks are measured and not instructions counted.",
-)
+@repeats_option(20)
 @means_options
 @opt_option
 @tuning_option

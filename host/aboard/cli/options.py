@@ -270,6 +270,18 @@ class Means:
     farm: str | None = None
 
 
+def repeats_option(default: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Returns the option of the commands that measure; `default` is its default."""
+    return click.option(
+        "--repeats",
+        type=click.IntRange(min=1),
+        default=default,
+        show_default=True,
+        metavar="K",
+        help="Runs of which the median counts, where ticks are measured and not instructions counted.",
+    )
+
+
 def means_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the options of `Means`; the command takes `means: Means`."""
 

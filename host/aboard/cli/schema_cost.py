@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 from typing_extensions import Self
 
-from aboard.base.cost import Cost
+from aboard.base.measured_cost import MeasuredCost
 from aboard.cli.schema_result import Result
 
 
@@ -16,6 +16,6 @@ class CostInfo(Result):
     spread: int = Field(description="Ticks between the first and the third quartile of the runs; 0 for instructions.")
 
     @classmethod
-    def of(cls, cost: Cost) -> Self:
+    def of(cls, cost: MeasuredCost) -> Self:
         """Returns the record of a cost."""
         return cls(count=cost.count, spread=cost.spread)

@@ -22,6 +22,7 @@ from aboard.cli.options import (
     opt_option,
     pass_console,
     place_options,
+    repeats_option,
 )
 from aboard.cli.output_options import output_options
 from aboard.cli.schema_cost import CostInfo
@@ -30,7 +31,7 @@ from aboard.errors import TargetError
 from aboard.target import Target
 
 if TYPE_CHECKING:
-    from aboard.base.cost import Cost
+    from aboard.base.measured_cost import MeasuredCost
     from aboard.tuner.bench import Bench
     from aboard.tuner.found import Best, Found, TriedPoint
     from aboard.tuning.records import TuningRecord
@@ -62,14 +63,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="File of records. Default: the file that ABOARD_TUNING names, or your own file.",
 )
-@click.option(
-    "--repeats",
-    type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
-    metavar="K",
-    help="Runs of each point of which the median counts, where ticks are measured and not instructions counted.",
-)
+@repeats_option(5)
 @means_options
 @name_option
 @opt_option
@@ -153,7 +147,7 @@ def _describe(found: Found, file: Path | None, stale: Iterable[tuple[TuningRecor
 
 
 def _trial(trial: TriedPoint) -> TrialInfo:
-    from aboard.base.cost import total
+    from aboard.base.measured_cost import total
 
     return TrialInfo(
         device=trial.device,
@@ -182,7 +176,7 @@ def _best(best: Best) -> BestInfo:
     )
 
 
-def _cost(cost: Cost | None) -> CostInfo | None:
+def _cost(cost: MeasuredCost | None) -> CostInfo | None:
     return None if cost is None else CostInfo.of(cost)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from aboard.base.cost import Cost
+from aboard.base.measured_cost import MeasuredCost
 from aboard.device.input_files import Named
 from aboard.device.session import Session
 from aboard.device.timing import Duration
@@ -22,8 +22,8 @@ class Measurement:
         is_real: True if the counter measured real time: a board did, no emulator.
     """
 
-    nodes: tuple[Cost, ...]
-    run: Cost
+    nodes: tuple[MeasuredCost, ...]
+    run: MeasuredCost
     tick_hz: int | None
     is_real: bool = False
 
@@ -45,10 +45,10 @@ def measure(device: Session, feed: Named, repeats: int, model: str | int | None 
     if not counted:
         profiles += [device.profile(feed, model) for _ in range(repeats - 1)]
 
-    def cost(durations: Iterable[Duration]) -> Cost:
+    def cost(durations: Iterable[Duration]) -> MeasuredCost:
         if counted:
-            return Cost.of([d.instructions or 0 for d in durations], "instructions")
-        return Cost.of([d.ticks for d in durations], "ticks")
+            return MeasuredCost.of([d.instructions or 0 for d in durations], "instructions")
+        return MeasuredCost.of([d.ticks for d in durations], "ticks")
 
     nodes = zip(*([entry.duration for entry in profile.nodes] for profile in profiles), strict=True)
     duration = profiles[0].run.duration

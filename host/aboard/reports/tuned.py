@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from aboard.base.cost import Cost, cost_text, total
 from aboard.base.manifest import label
+from aboard.base.measured_cost import MeasuredCost, cost_text, total
 from aboard.base.table import facts, table
 from aboard.tuner.found import Found
 from aboard.tuning.space import shown
@@ -61,5 +61,5 @@ def totals(found: Found) -> str:
     )
 
 
-def _shown(cost: Cost | None) -> int | str | None:
+def _shown(cost: MeasuredCost | None) -> int | str | None:
     return None if cost is None else cost_text(cost.count, cost.spread)

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from aboard import runners
 from aboard.api import Session, create
-from aboard.base.cost import Cost
+from aboard.base.measured_cost import MeasuredCost
 from aboard.base.scratch import Scratch
 from aboard.boards.board import Board
 from aboard.check import region_check
@@ -36,7 +36,7 @@ class BenchRun:
     measured: Measurement | None = None
 
     @property
-    def total(self) -> Cost | None:
+    def total(self) -> MeasuredCost | None:
         """Cost of the whole run; None if the bench does not measure."""
         return None if self.measured is None else self.measured.run
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from aboard.base.cost import Cost
+from aboard.base.measured_cost import MeasuredCost
 from aboard.target import Target
 from aboard.target.kind import Value
 from aboard.tuning.records import TuningRecord
@@ -27,8 +27,8 @@ class TriedPoint:
 
     device: str
     point: Point
-    regions: Mapping[str, Cost]
-    total: Cost | None
+    regions: Mapping[str, MeasuredCost]
+    total: MeasuredCost | None
     refused: str = ""
 
 
@@ -47,8 +47,8 @@ class Best:
     device: str
     record: TuningRecord
     names: tuple[str, ...]
-    cost: Cost
-    default: Cost
+    cost: MeasuredCost
+    default: MeasuredCost
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Found:
         trials: The trials, device by device, starting with the defaults of each device.
         best: The best points by workload; empty if the bench does not measure.
         host: Cost of the host alone; None if the bench does not measure.
-        default: Cost with the default of every knob.
-        tuned: Cost with the best points together.
+        default: MeasuredCost with the default of every knob.
+        tuned: MeasuredCost with the best points together.
     """
 
     model: str
@@ -73,6 +73,6 @@ class Found:
     samples: int
     trials: tuple[TriedPoint, ...]
     best: tuple[Best, ...]
-    host: Cost | None
-    default: Cost | None
-    tuned: Cost | None
+    host: MeasuredCost | None
+    default: MeasuredCost | None
+    tuned: MeasuredCost | None

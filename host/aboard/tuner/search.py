@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from aboard.base.cost import Cost, total
+from aboard.base.measured_cost import MeasuredCost, total
 from aboard.base.version import VERSION
 from aboard.check import verify
 from aboard.compiler.pipeline import Module, compile_model
@@ -168,7 +168,7 @@ class TuningSearch:
             ) from error
         return _tried(module, outcome, device, point)
 
-    def _together(self, best: Sequence[Best], built: _Built, expected: BenchRun) -> Cost | None:
+    def _together(self, best: Sequence[Best], built: _Built, expected: BenchRun) -> MeasuredCost | None:
         """Builds the best points together and returns the cost of the whole run."""
         if not best:
             return None
@@ -248,7 +248,7 @@ def _plan(
 
 
 def _tried(module: Module, outcome: BenchRun, device: str, point: Point) -> TriedPoint:
-    regions: dict[str, list[Cost]] = {}
+    regions: dict[str, list[MeasuredCost]] = {}
     for index, attrs, text in _regions(module):
         if outcome.measured is not None and attrs.label == device:
             regions.setdefault(text, []).append(outcome.measured.nodes[index])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, StrictBool, StrictInt, StrictStr
 
-from aboard.base.cost import Cost, Unit
+from aboard.base.measured_cost import MeasuredCost, Unit
 from aboard.target import Target
 from aboard.tuning import space
 from aboard.tuning.choice import DEFAULT, RECORD, ChosenPoint, TunedRegion, mismatch
@@ -81,9 +81,9 @@ class TuningRecord(BaseModel):
         return Key(device, at, self.toolchain, self.workload)
 
     @property
-    def cost(self) -> Cost:
+    def cost(self) -> MeasuredCost:
         """Cost of the region."""
-        return Cost(self.count, self.unit, self.spread)
+        return MeasuredCost(self.count, self.unit, self.spread)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pytest
 
 import aboard
 from aboard.base import resources
-from aboard.base.cost import Cost, Unit, total
+from aboard.base.measured_cost import MeasuredCost, Unit, total
 from aboard.check.region_check import WrongRegion
 from aboard.compiler.pipeline import Module
 from aboard.device.input_files import Named
@@ -52,7 +52,7 @@ class Counting:
             source = module.files[f"src/digits_{node.device}_{regions}.c"] if node.device else ""
             regions += node.device is not None
             counts.append(1 + 100 * source.count("fake_product(&"))
-        costs = tuple(Cost(count, self.unit, self.spread) for count in counts)
+        costs = tuple(MeasuredCost(count, self.unit, self.spread) for count in counts)
         self.seen.append({node.name: node.tuning for node in module.manifest.nodes if node.tuning})
         hz = 1_000_000 if self.unit == "ticks" else None
         return BenchRun(tuple({} for _ in inputs), Measurement(costs, total(costs), hz))

@@ -1,4 +1,4 @@
-"""What a region costs at a point: instructions, which an emulator counts, or ticks, which a board measures."""
+"""What a model, or a part of it, costs: instructions, which an emulator counts, or ticks, which a board measures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Unit = Literal["instructions", "ticks"]
 
 
 @dataclass(frozen=True)
-class Cost:
+class MeasuredCost:
     """The cost of a part of a model.
 
     Attributes:
@@ -26,22 +26,22 @@ class Cost:
     spread: int = 0
 
     @classmethod
-    def of(cls, counts: Sequence[int], unit: Unit) -> Cost:
+    def of(cls, counts: Sequence[int], unit: Unit) -> MeasuredCost:
         """Returns the cost that several runs show."""
         if len(counts) == 1:
             return cls(counts[0], unit)
         lower, middle, upper = statistics.quantiles(counts, n=4, method="inclusive")
         return cls(round(middle), unit, round(upper - lower))
 
-    def beats(self, other: Cost) -> bool:
+    def beats(self, other: MeasuredCost) -> bool:
         """True if it is less, by more than the spread of both."""
         return self.count + max(self.spread, other.spread) < other.count
 
 
-def total(costs: Iterable[Cost]) -> Cost:
+def total(costs: Iterable[MeasuredCost]) -> MeasuredCost:
     """Returns the sum of costs of one unit, at least one; their spreads add up, as if all went the same way."""
     found = list(costs)
-    return Cost(sum(c.count for c in found), found[0].unit, sum(c.spread for c in found))
+    return MeasuredCost(sum(c.count for c in found), found[0].unit, sum(c.spread for c in found))
 
 
 def cost_text(count: int, spread: int) -> int | str:
