@@ -62,23 +62,32 @@ ABOARD_REQUIRE(wrapping_conversion, (int32_t)UINT32_MAX == -1 && (int8_t)0xff ==
 #define ABOARD_NOINLINE __attribute__((noinline))
 #endif
 
+/** Places a function in RAM if the model's source asks for it: a linker script that knows `.ramfunc` copies the section
+ * there at start-up; without one it stays beside the other code, which is correct and no faster. */
+#if defined(ABOARD_CODE_IN_RAM) && defined(__ELF__)
+#define ABOARD_PLACED __attribute__((section(".ramfunc")))
+#else
+#define ABOARD_PLACED
+#endif
+
 /** A function in a kernel's header that all layers of a model share; unused if the model has no such layer. */
-#define ABOARD_SHARED static __attribute__((noinline, unused))
+#define ABOARD_SHARED static ABOARD_PLACED __attribute__((noinline, unused))
 
 /** A parameter that the C code of a function does not use. */
 #define ABOARD_UNUSED __attribute__((unused))
 
 /** A function written in assembly alone: the compiler cannot see its reads and writes. */
 #if defined(__clang__)
-#define ABOARD_NAKED static __attribute__((naked, noinline, unused))
+#define ABOARD_NAKED static ABOARD_PLACED __attribute__((naked, noinline, unused))
 #else
-#define ABOARD_NAKED static __attribute__((naked, noipa, unused))
+#define ABOARD_NAKED static ABOARD_PLACED __attribute__((naked, noipa, unused))
 #endif
 
 #else
 
 #define ABOARD_INLINE static inline
 #define ABOARD_NOINLINE
+#define ABOARD_PLACED
 #define ABOARD_SHARED static inline
 #define ABOARD_UNUSED
 

@@ -24,6 +24,8 @@ typedef struct {
     aboard_conv2d_shape_t shape;
     int32_t wide;            /**< 16-bit weights: largest number of tap groups in the code, see aboard_dsp_pair_wide; 0:
                                 SWAR-packed weights. */
+    int32_t lines;           /**< 1: windows are staged row by row, although their pixels are whole tap groups. */
+    int32_t passes;          /**< Passes over the image for each group, each for a part of its channels. */
     int32_t single_rounding; /**< 1: results by a single rounding; 0: by a double rounding. */
     int32_t clamped;         /**< 1: results are clamped to [low, high]. */
     int32_t zero_point;      /**< Zero point of the input, and value of padding. */
@@ -37,8 +39,13 @@ ABOARD_INLINE int32_t aboard_conv2d_dsp_taps(const aboard_conv2d_shape_t *s) {
 }
 
 /** True if the pixels of a window consist of whole tap groups and are copied directly from the input. */
-ABOARD_INLINE bool aboard_conv2d_dsp_whole(const aboard_conv2d_shape_t *s) {
-    return s->in.channels / s->groups % ABOARD_DSP_TAP_GROUP == 0;
+ABOARD_INLINE bool aboard_conv2d_dsp_whole(const aboard_conv2d_dsp_t *p) {
+    return !p->lines && p->shape.in.channels / p->shape.groups % ABOARD_DSP_TAP_GROUP == 0;
+}
+
+/** Channels that a pass computes. */
+ABOARD_INLINE int32_t aboard_conv2d_dsp_channels(const aboard_conv2d_dsp_t *p) {
+    return p->shape.out.channels / p->shape.groups / p->passes;
 }
 
 /** Words of a block of two channels. */
@@ -262,9 +269,9 @@ ABOARD_INLINE void aboard_conv2d_dsp_pair(const aboard_conv2d_dsp_t *p, aboard_d
     }
 }
 
-/** Results of all channels of a group for two pixels, from their copied windows. */
+/** Results of all channels of a pass for two pixels, from their copied windows. */
 ABOARD_INLINE void aboard_conv2d_dsp_epilogue(const aboard_conv2d_dsp_t *p, aboard_dsp_pair_t *job, int8_t *const *y) {
-    const int32_t channels = p->shape.out.channels / p->shape.groups;
+    const int32_t channels = aboard_conv2d_dsp_channels(p);
     const int32_t even = channels / 2 * 2;
     if (even > 0) {
         job->y0 = y[0];
@@ -308,7 +315,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_two(const aboard_conv2d_shape_t *s, int8_t 
     }
 }
 
-/** Rows [first, last) of one group of channels; a last single pixel is computed twice. */
+/** Rows [first, last) of one pass; a last single pixel is computed twice. */
 ABOARD_INLINE void aboard_conv2d_dsp_group(const aboard_conv2d_dsp_t *p, const int8_t *x, int8_t *out,
                                            const uint32_t *weights, uint32_t *pairs, int8_t *bytes, int32_t first,
                                            int32_t last) {
@@ -321,7 +328,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_group(const aboard_conv2d_dsp_t *p, const i
         aboard_conv2d_window_t windows[2];
         int8_t *y[2];
         aboard_conv2d_dsp_two(s, out, &row, &col, last, windows, y);
-        if (aboard_conv2d_dsp_whole(s)) {
+        if (aboard_conv2d_dsp_whole(p)) {
             aboard_conv2d_dsp_im2col(p, x, windows, pairs, bytes);
         } else {
             const aboard_conv2d_dsp_lines_t lines[2] = {
@@ -335,9 +342,10 @@ ABOARD_INLINE void aboard_conv2d_dsp_group(const aboard_conv2d_dsp_t *p, const i
 }
 
 /** True if windows are single pixels at the positions of the result pixels. */
-ABOARD_INLINE bool aboard_conv2d_dsp_flat(const aboard_conv2d_shape_t *s) {
+ABOARD_INLINE bool aboard_conv2d_dsp_flat(const aboard_conv2d_dsp_t *p) {
+    const aboard_conv2d_shape_t *s = &p->shape;
     return s->window_height == 1 && s->window_width == 1 && s->stride_h == 1 && s->stride_w == 1 && s->pad_top == 0 &&
-           s->pad_left == 0 && s->out.cols == s->in.cols && s->out.rows == s->in.rows && aboard_conv2d_dsp_whole(s);
+           s->pad_left == 0 && s->out.cols == s->in.cols && s->out.rows == s->in.rows && aboard_conv2d_dsp_whole(p);
 }
 
 /** Like aboard_conv2d_dsp_group, if aboard_conv2d_dsp_flat is true: rows without gaps are one long row. */
@@ -382,16 +390,18 @@ ABOARD_INLINE void aboard_conv2d_dsp(const aboard_conv2d_dsp_t *p, const int8_t 
                                      int32_t last) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const int32_t depth = s->in.channels / s->groups;
-    const int32_t channels = s->out.channels / s->groups;
+    const int32_t channels = aboard_conv2d_dsp_channels(p);
     const bool padded = s->window_height * s->window_width > 1 || s->pad_top > 0 || s->pad_left > 0;
-    if (aboard_conv2d_dsp_whole(s) && padded) {
+    if (aboard_conv2d_dsp_whole(p) && padded) {
         aboard_im2col_fill_shared(bytes, p->zero_point, depth);
     }
-    for (int32_t group = 0; group < s->groups; ++group) {
-        if (aboard_conv2d_dsp_flat(s)) {
-            aboard_conv2d_dsp_pixels(p, in + group * depth, out + group * channels, weights, pairs, first, last);
+    for (int32_t pass = 0; pass < s->groups * p->passes; ++pass) {
+        const int8_t *const x = in + pass / p->passes * depth;
+        int8_t *const y = out + pass * channels;
+        if (aboard_conv2d_dsp_flat(p)) {
+            aboard_conv2d_dsp_pixels(p, x, y, weights, pairs, first, last);
         } else {
-            aboard_conv2d_dsp_group(p, in + group * depth, out + group * channels, weights, pairs, bytes, first, last);
+            aboard_conv2d_dsp_group(p, x, y, weights, pairs, bytes, first, last);
         }
         weights += (channels + 1) / 2 * aboard_conv2d_dsp_block(p);
     }

@@ -102,7 +102,7 @@ class NodeRecord(_ManifestRecord):
         workspace_bytes: Bytes of workspace that `run_op` needs for the node.
         inputs: Operands that the model computes (constants are left out).
         outputs: Results.
-        tuning: Value of every knob of the device.
+        tuning: Value of every knob of the device, or of a tuned kernel of the host.
         tuning_origin: Origin of these values: `default`, `given`, `record`, or the reason why a record was not used.
             Empty if the device has no knobs.
         estimated_instructions: Instructions on the host, predicted from measurements of the kernel; None if a device
@@ -307,6 +307,7 @@ class ManifestFields(_ManifestRecord):
     arenas: tuple[ArenaRecord, ...] = ()
     weights_region: Identifier | None = None
     weights_bytes: Size
+    copied_bytes: Size = 0
     flash_predicted_bytes: Size | None = None
     cflags: tuple[Flag, ...]
     sources: tuple[RelativePath, ...]

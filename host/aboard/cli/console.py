@@ -18,6 +18,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 import click
 from pydantic import BaseModel
@@ -114,11 +115,11 @@ class Console:
             yield
 
     @contextmanager
-    def progress(self, text: str, total: int) -> Iterator[Callable[[], None]]:
+    def progress(self, text: str, total: int) -> Iterator[Advance]:
         """Shows a progress bar, on a terminal only and not with --quiet.
 
         Yields:
-            A function to call after each of the `total` pieces.
+            A function to call after each of the `total` pieces, with a note that stands beside the bar.
         """
         columns = (
             SpinnerColumn(),
@@ -130,10 +131,21 @@ class Console:
         console = RichConsole(stderr=True)
         with Progress(*columns, console=console, transient=True, disable=not self._shows_progress()) as bar:
             task = bar.add_task(printable.one_line(text), total=total)
-            yield lambda: bar.advance(task)
+
+            def advance(note: str = "") -> None:
+                bar.update(task, advance=1, description=printable.one_line(f"{text} {note}".strip()))
+
+            yield advance
 
     def _shows_progress(self) -> bool:
         return self.verbosity >= Verbosity.NORMAL and sys.stderr.isatty()
+
+
+class Advance(Protocol):
+    """Tells a progress bar that a piece is done."""
+
+    def __call__(self, note: str = "") -> None:
+        """Advances the bar; `note` stands beside its text."""
 
 
 class _Details(logging.Handler):

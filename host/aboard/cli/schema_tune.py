@@ -15,7 +15,8 @@ Point = dict[str, str | int | bool]
 class TrialInfo(Result):
     """A point that was tried."""
 
-    device: str = Field(description="Device whose regions all used this point.")
+    device: str = Field(description="Device whose regions all used this point; `host` for a kernel of the host.")
+    workload: str | None = Field(description="Computation of the host's nodes that used it; null for a device.")
     values: Point = Field(description="Value of every knob.")
     regions: CostInfo | None = Field(description="Cost of the device's regions; null if it was not measured.")
     run: CostInfo | None = Field(description="Cost of the whole run; null if it was not measured.")
@@ -54,8 +55,17 @@ class BestInfo(Result):
     workload: str = Field(description="Computation of the regions, in canonical form.")
     key: RecordKey = Field(description="Key of the record, together with the workload.")
     values: Point = Field(description="Value of every knob.")
+    points: int = Field(description="Number of points that were measured.")
+    more_bytes: int = Field(description="Flash that the point takes beyond the defaults, as predicted.")
     tuned: CostInfo = Field(description="Cost of these regions at the best point.")
     default: CostInfo = Field(description="Cost of these regions with the default of every knob.")
+
+
+class MemoryInfo(Result):
+    """The memory that the model needs."""
+
+    ram_bytes: int
+    flash_bytes: int | None = Field(description="As predicted; null if devices compute a part of the model.")
 
 
 class TuneResult(Result):
@@ -71,6 +81,9 @@ class TuneResult(Result):
     host: CostInfo | None = Field(description="Cost of a run on the host alone; null if it was not measured.")
     default: CostInfo | None = Field(description="Cost of a run with the default of every knob; null likewise.")
     tuned: CostInfo | None = Field(description="Cost of a run with the best points; null likewise.")
+    default_memory: MemoryInfo = Field(description="Memory with the default of every knob.")
+    tuned_memory: MemoryInfo | None = Field(description="Memory with the best points; null if nothing was measured.")
+    unfinished: bool = Field(description="True if the time was over before all planned points were tried.")
     records: str | None = Field(description="File of records that was written; null if nothing could be measured.")
     stale: list[StaleRecord] = Field(
         description="Records of the target's devices that are not used: of another toolchain, clock or version."

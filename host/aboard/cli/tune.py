@@ -26,14 +26,15 @@ from aboard.cli.options import (
 )
 from aboard.cli.output_options import output_options
 from aboard.cli.schema_cost import CostInfo
-from aboard.cli.schema_tune import BestInfo, RecordKey, StaleRecord, TrialInfo, TuneResult
+from aboard.cli.schema_tune import BestInfo, MemoryInfo, RecordKey, StaleRecord, TrialInfo, TuneResult
 from aboard.errors import TargetError
 from aboard.target import Target
+from aboard.tuning.key import HOST
 
 if TYPE_CHECKING:
     from aboard.base.measured_cost import MeasuredCost
     from aboard.tuner.bench import Bench
-    from aboard.tuner.found import Best, Found, TriedPoint
+    from aboard.tuner.found import Best, Found, Memory, TriedPoint
     from aboard.tuning.records import TuningRecord
 
 
@@ -42,12 +43,31 @@ if TYPE_CHECKING:
     epilog=example(
         'aboard tune kws.tflite --target "arm/mps2_an386 + my-npu"',
         'aboard tune kws.tflite --target "st/nucleo_f746zg + my-npu" --port /dev/ttyACM0',
-        'aboard tune digits --target "c -runtime=host + my-npu" --limit 8 --json',
+        "aboard tune kws.tflite --board arm/mps2_an386 --seconds 600",
+        'aboard tune digits --target "c -runtime=host + my-npu" --points 8 --json',
     ),
 )
 @model_argument
 @place_options
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Try at most N points of each device.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="PART",
+    help="Tune only this device, by its label, or only the kernels of the target's own core: host. Repeatable.",
+)
+@click.option(
+    "--points",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Try at most N points of each device and each kind of layer; by default all of a small space, and 256 of a "
+    "large one.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="Try no further point after this time. The same command goes on where this one ended.",
+)
 @click.option(
     "--samples",
     type=click.IntRange(min=0),
@@ -73,7 +93,9 @@ def command(
     console: Console,
     model: str,
     place: Place,
-    limit: int | None,
+    only: tuple[str, ...],
+    points: int | None,
+    seconds: float | None,
     samples: int,
     tuning: Path | None,
     repeats: int,
@@ -81,7 +103,7 @@ def command(
     name: str | None,
     opt: str | None,
 ) -> None:
-    """Try every point of the tuning spaces of a target's devices, and record the best for each part of MODEL.
+    """Try points of the tuning spaces of a target's devices and kernels, and record the best for each part of MODEL.
 
     Each point is built, booted or flashed, compared bit for bit with the host alone, and measured node by node: in
     instructions where the runner counts them, else in ticks of the board. `aboard compile` for the same target uses the
@@ -91,16 +113,29 @@ def command(
     chosen = _target(place, opt)
     with models.whole_installation(model):
         from aboard.reports import tuned
+        from aboard.tuner.run import run
         from aboard.tuner.search import TuningSearch
+        from aboard.tuner.trials import Trials, beside
         from aboard.tuning.record_file import Records, default_path, store
         from aboard.tuning.records import Recorded
     bench = _bench(chosen, means, repeats)
     file = tuning or default_path()
     known = Records(file).entries
     with console.step(f"compiling {model}"):
-        search = TuningSearch.prepare(path, chosen, bench, name=name, samples=samples, limit=limit, known=known)
+        search = TuningSearch.prepare(
+            path,
+            chosen,
+            bench,
+            name=name,
+            samples=samples,
+            points=points,
+            seconds=seconds,
+            only=only or None,
+            known=known,
+            trials=Trials(beside(file)),
+        )
     with console.progress("trying points", search.builds) as advance:
-        found = search.run(advance)
+        found = run(search, advance)
     if found.best:
         store(file, [best.record for best in found.best], known)
     stale = Recorded(Records(file).entries, bench.compiler).stale(chosen)
@@ -141,6 +176,9 @@ def _describe(found: Found, file: Path | None, stale: Iterable[tuple[TuningRecor
         host=_cost(found.host),
         default=_cost(found.default),
         tuned=_cost(found.tuned),
+        default_memory=_memory(found.default_memory),
+        tuned_memory=None if found.tuned_memory is None else _memory(found.tuned_memory),
+        unfinished=found.unfinished,
         records=None if file is None else str(file),
         stale=[StaleRecord(workload=record.workload, values=dict(record.values), reason=why) for record, why in stale],
     )
@@ -151,6 +189,7 @@ def _trial(trial: TriedPoint) -> TrialInfo:
 
     return TrialInfo(
         device=trial.device,
+        workload=next(iter(trial.regions), None) if trial.device == HOST else None,
         values=dict(trial.point),
         regions=_cost(total(trial.regions.values()) if trial.regions else None),
         run=_cost(trial.total),
@@ -171,9 +210,15 @@ def _best(best: Best) -> BestInfo:
             toolchain=best.record.toolchain,
         ),
         values=dict(best.record.values),
+        points=best.tried,
+        more_bytes=best.more_bytes,
         tuned=CostInfo.of(best.cost),
         default=CostInfo.of(best.default),
     )
+
+
+def _memory(memory: Memory) -> MemoryInfo:
+    return MemoryInfo(ram_bytes=memory.ram_bytes, flash_bytes=memory.flash_bytes)
 
 
 def _cost(cost: MeasuredCost | None) -> CostInfo | None:

@@ -17,6 +17,7 @@ from functools import lru_cache
 from aboard.emit.instances import Instances
 from aboard.errors import CapacityError
 from aboard.ir import Graph, Node
+from aboard.kernels import tunable
 from aboard.kernels.contract import Implementation
 from aboard.kernels.control import ControlFlow
 from aboard.kernels.select import code_size, strategy
@@ -26,11 +27,12 @@ from aboard.memory.arenas import Layout
 from aboard.memory.problem import WORD, round_up
 from aboard.memory.state import POSITION_BYTES
 from aboard.ops.control import bodies
-from aboard.schedule import control, order, search, traffic
-from aboard.schedule.lowering import Calls, Program, lower
+from aboard.schedule import control, order, search, spans, traffic
+from aboard.schedule.lowering import Calls, GivenCascades, Program, lower
 from aboard.schedule.search import Aim
 from aboard.target import Target
 from aboard.target.regions import ArenaRegion
+from aboard.tuning.choice import DEFAULTS, Tuning
 
 #: Attributes of a target that hold for a whole model, and not for a graph inside a node.
 _OF_MODEL = ("arena", "flash-max", "input", "ram-max", "state")
@@ -49,12 +51,14 @@ class Scheduled:
         calls: The calls of all nodes. Their target's `-opt` is the `-opt` of the code, which may be `balanced` with
             `-opt=size`.
         aim: The objective of the schedule.
+        nodes: The nodes in the order of the file, by which cascades are named (`aboard.schedule.spans`).
     """
 
     program: Program
     layout: Layout
     calls: Calls
     aim: Aim
+    nodes: tuple[Node, ...] = ()
 
     @property
     def flash(self) -> int:
@@ -74,18 +78,30 @@ class Scheduled:
         return balanced.flash - self.flash >= 2 * code_size.doubt(target)
 
 
-def fit(graph: Graph, target: Target) -> Scheduled:
+def fit(graph: Graph, target: Target, tuning: Tuning = DEFAULTS) -> Scheduled:
     """Returns the schedule of a graph for a target.
 
     Args:
         graph: A partitioned graph, in the order of the file. It is not changed.
         target: The target.
+        tuning: Chooses the points of the host's nodes. Where the model does not fit with recorded points, it has none.
 
     Raises:
         CapacityError: The model does not fit the arenas (`-arena`), or needs more than `-ram-max` or `-flash-max`. For
             `-ram-max` its `least_bytes` is the smallest limit with which the model fits.
     """
-    return _smallest(graph, target) if target.opt == "size" else _within_ram(graph, target, search.aim(target))
+    try:
+        return _fit(graph, target, tuning)
+    except CapacityError:
+        if tuning.is_binding:
+            raise
+    return _fit(graph, target, DEFAULTS)
+
+
+def _fit(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:
+    if target.opt == "size":
+        return _smallest(graph, target, tuning)
+    return _within_ram(graph, target, search.aim(target), tuning)
 
 
 def sources(target: Target) -> list[Target]:
@@ -105,23 +121,23 @@ def least(graph: Graph, source: Target) -> Scheduled:
     Raises:
         CapacityError: The schedule does not fit the arenas, or the model needs more than `-flash-max`.
     """
-    return _within_flash(graph, source, Aim.LEAST)
+    return _within_flash(graph, source, Aim.LEAST, DEFAULTS)
 
 
 def _balanced(target: Target) -> Target:
     return target.overridden({"opt": "balanced"})
 
 
-def _smallest(graph: Graph, target: Target) -> Scheduled:
+def _smallest(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:
     """Returns the first schedule for `-opt=size` that certainly needs no more than the schedule for `-opt=balanced`."""
     balanced, bar, errors = _balanced(target), None, []
     try:
-        bar = fit(graph, balanced)
+        bar = _fit(graph, balanced, tuning)
     except CapacityError as error:
         errors.append(error)
     for aim in dict.fromkeys((Aim.LEAST, search.aim(balanced), Aim.PLAIN)):
         try:
-            found = _within_ram(graph, target, aim)
+            found = _within_ram(graph, target, aim, tuning)
         except CapacityError as error:
             errors.append(error)
             continue
@@ -133,16 +149,16 @@ def _smallest(graph: Graph, target: Target) -> Scheduled:
     raise min(errors[1:] + errors[:1], key=lambda error: error.least_bytes or math.inf)
 
 
-def _within_ram(graph: Graph, target: Target, aim: Aim) -> Scheduled:
+def _within_ram(graph: Graph, target: Target, aim: Aim, tuning: Tuning) -> Scheduled:
     """Returns the schedule for an objective, or one with less RAM if the first exceeds `-ram-max`."""
     limit = target.ram_max
     if limit is None:
-        return _within_flash(graph, target, aim)
+        return _within_flash(graph, target, aim, tuning)
     needed, problem = math.inf, None
     # Searches are not exhaustive: the search with slack sometimes needs less RAM than the search for the least.
     for each in dict.fromkeys((aim, Aim.LEAST, Aim.NEAR_LEAST)):
         try:
-            found = _within_flash(graph, target, each)
+            found = _within_flash(graph, target, each, tuning)
         except CapacityError as error:
             problem = error
             continue
@@ -172,15 +188,18 @@ def too_little_ram(name: str, limit: int | None, needed: int, other: str = "take
     )
 
 
-def _within_flash(graph: Graph, target: Target, aim: Aim) -> Scheduled:
+def _within_flash(graph: Graph, target: Target, aim: Aim, tuning: Tuning) -> Scheduled:
     """Returns the first schedule within `-flash-max`, as predicted, from choices of less and less flash."""
     limit, size, beside = target.flash_max, 0, 0
     for attempt in range(_FLASH_ATTEMPTS):
         last = attempt == _FLASH_ATTEMPTS - 1
         choices = strategy.choose_all(graph, target, None if limit is None else 0 if last else limit - beside)
-        chosen = {node: choice.implementation for node, choice in choices.items()}
-        calls = Calls(_with_bodies(graph, chosen, target, aim), target)
-        found = _scheduled(graph, calls, aim)
+        best = {node: choice.implementation for node, choice in choices.items()}
+        chosen = tunable.tuned(best, target, tuning)
+        cascades, code_in_ram = _given(graph, target, tuning)
+        bodies = _with_bodies(graph, chosen, target, aim)
+        calls = Calls(bodies, target, cascades=cascades, code_in_ram=code_in_ram)
+        found = replace(_scheduled(graph, calls, aim), nodes=tuple(graph.nodes))
         size = found.flash
         if limit is None or size <= limit:
             return found
@@ -191,6 +210,17 @@ def _within_flash(graph: Graph, target: Target, aim: Aim) -> Scheduled:
         f"{graph.name}: needs more flash than -flash-max allows, got {size} bytes as predicted, expected at most "
         f"{limit}: {size - (limit or 0)} too many. Raise -flash-max, {smaller}or take a smaller model"
     )
+
+
+def _given(graph: Graph, target: Target, tuning: Tuning) -> tuple[GivenCascades | None, bool]:
+    """Returns the cascades that a tuning gives, None to search them; and whether code is copied to RAM."""
+    if strategy.is_forced():
+        return None, False
+    found, code_in_ram = spans.chosen(graph, target, tuning)
+    if found is None:
+        return None, code_in_ram
+    ends = tuple((graph.nodes[span.first], graph.nodes[span.last], span) for span in found)
+    return GivenCascades(ends, tuning.is_binding), code_in_ram
 
 
 def _with_bodies(
@@ -211,7 +241,7 @@ def _body(graph: Graph, target: Target, aim: Aim) -> control.CompiledBody:
     """Returns a graph inside a node, compiled for one arena without a limit: the limits hold for the whole model."""
     kept = {name: value for name, value in target.host.attrs.items() if name not in _OF_MODEL}
     inner = Target({"kind": target.host.kind.name, **kept})
-    found = _within_flash(graph, inner, Aim.LEAST if aim is Aim.WITHIN else aim)
+    found = _within_flash(graph, inner, Aim.LEAST if aim is Aim.WITHIN else aim, DEFAULTS)
     return control.compiled(found.program, found.layout, inner)
 
 
@@ -235,7 +265,7 @@ def _rolled(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
     count with `-opt=speed`.
     """
     found, errors = list[Scheduled](), list[CapacityError]()
-    for each in (calls, Calls(calls.implementations, calls.target, roll=False)):
+    for each in (calls, calls.without_rolling()):
         try:
             found.append(_in_order(graph, each, aim))
         except CapacityError as error:
@@ -268,7 +298,7 @@ def _in_order(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
         regions = _arenas(program, calls.target)
         layout = arenas.plan(program.live_ranges, program.overlaps, traffic.accesses(program), regions, graph.name)
         layout = layout.with_state(program.state_bytes, calls.target.state_mode, regions, graph.name)
-        tried.append(Scheduled(program, layout, calls, aim))
+        tried.append(Scheduled(program, layout, calls, search.taken(aim, calls, assignment)))
         if limit is None or layout.ram <= limit:
             break
     return tried[-1]

@@ -209,8 +209,8 @@ def compile_model(
         board: A board; the code is for its target.
         name: C identifier for the model; from the file name, or the class of an object, by default.
         opt: `size`, `balanced` or `speed`; overrides the target's.
-        tuning: The source of the values of devices' knobs: a file that `aboard tune` wrote, or an object that chooses
-            (`aboard.tuning.choice`). By default the user's own file, if it exists.
+        tuning: The source of the values of knobs, of devices and of the host's kernels: a file that `aboard tune`
+            wrote, or an object that chooses (`aboard.tuning.choice`). By default the user's own file, if it exists.
         passes: The passes in order, as text: `fold-constants,remove-dead-code,divide-wide-nodes`; by default the
             target's passes. `aboard passes` prints them, `aboard.passes.text` describes the grammar.
         on_step: Called between two passes with the graph, the name of the pass that has run (`import` at first), and
@@ -242,7 +242,7 @@ def compile_model(
     limits.check(graph)
     macs = sum(ops.get(node.op).macs(node) for node in graph.nodes)
     decided = pipelines.run(graph, chosen, on_step, tuned, pipeline)
-    scheduled = _fitted(graph, chosen)
+    scheduled = _fitted(graph, chosen, tuned)
     graph.nodes = scheduled.program.graph.nodes
     files, manifest = _emitted(graph, scheduled, macs, str(chosen), hooks=hooks)
     return Module(manifest, files, graph, decided, scheduled)
@@ -252,13 +252,21 @@ def _emitted(
     graph: Graph, scheduled: Scheduled, macs: int, target: str, *, hooks: bool
 ) -> tuple[dict[str, str], Manifest]:
     """Returns the files and the manifest of a bundle; `target` is the requested one, not the target of the kernels."""
-    files, manifest = bundle.emit(graph, scheduled.program, scheduled.layout, scheduled.calls.target, macs, hooks=hooks)
+    files, manifest = bundle.emit(
+        graph,
+        scheduled.program,
+        scheduled.layout,
+        scheduled.calls.target,
+        macs,
+        hooks=hooks,
+        code_in_ram=scheduled.calls.code_in_ram,
+    )
     return files, manifest.model_copy(update={"target": target})
 
 
-def _fitted(graph: Graph, target: Target) -> Scheduled:
+def _fitted(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:
     try:
-        return fitting.fit(graph, target)
+        return fitting.fit(graph, target, tuning)
     except CapacityError as error:
         if error.least_bytes is None:
             raise

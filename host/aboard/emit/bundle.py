@@ -44,7 +44,7 @@ _INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)
 
 
 def emit(
-    graph: Graph, program: Program, layout: Layout, target: Target, macs: int, *, hooks: bool
+    graph: Graph, program: Program, layout: Layout, target: Target, macs: int, *, hooks: bool, code_in_ram: bool = False
 ) -> tuple[dict[str, str], Manifest]:
     """Returns the files of a bundle, without the manifest, and the manifest.
 
@@ -55,9 +55,10 @@ def emit(
         target: The target of the code.
         macs: Multiply-accumulates of the model before all passes.
         hooks: True if the code calls hooks and can run a single node.
+        code_in_ram: True if the start-up code copies the kernels to RAM.
     """
     name = graph.name
-    instances = Instances(program, target, standalone=hooks)
+    instances = Instances(program, target, standalone=hooks, code_in_ram=code_in_ram)
     flash = program.flash(target)
     files = {
         f"include/{name}.h": header.text(graph, program, layout, GENERATOR, target),
@@ -95,6 +96,7 @@ def emit(
         arenas=records.arenas(layout),
         weights_region=target.weights_region,
         weights_bytes=weights,
+        copied_bytes=_copied(instances, flash, weights),
         flash_predicted_bytes=None if flash is None else max(flash, weights),
         cflags=(*_OPT_FLAGS[target.opt], *_CFLAGS, *(f"-D{macro}" for macro in added.definitions)),
         sources=(f"src/{name}.c", *sorted(path for path in added.files if path.endswith(".c"))),
@@ -113,6 +115,12 @@ def emit(
         buffers=records.buffers(program, layout),
     )
     return files | tests, record
+
+
+def _copied(instances: Instances, flash: int | None, weights: int) -> int:
+    """Returns the bytes of constants and code that the start-up code copies to RAM; those of code are predicted."""
+    code = max((flash or 0) - weights, 0) if instances.code_in_ram else 0
+    return instances.ram_constants_bytes + code
 
 
 def _float_headers(steps: Iterable[Step]) -> dict[str, str]:

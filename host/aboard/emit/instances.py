@@ -56,6 +56,7 @@ class NamedArray:
     name: str
     values: Array
     align: int
+    in_ram: bool = False
 
 
 class Instances:
@@ -64,20 +65,23 @@ class Instances:
     Attributes:
         instances: The instances in the order of first use.
         arrays: The constant arrays; equal contents appear once.
+        code_in_ram: True if the start-up code copies the instances to RAM.
     """
 
-    def __init__(self, program: Program, target: Target, *, standalone: bool = True) -> None:
+    def __init__(self, program: Program, target: Target, *, standalone: bool = True, code_in_ram: bool = False) -> None:
         """Finds the instances and constants.
 
         Args:
             program: A schedule.
             target: The target of the code.
             standalone: True to emit standalone steps of cascades too (`Program.standalone`).
+            code_in_ram: True if the start-up code copies the instances to RAM.
         """
+        self.code_in_ram = code_in_ram
         self.instances: list[Instance] = []
         self.arrays: list[NamedArray] = []
         self._by_step: dict[tuple[int, bool], Instance] = {}
-        self._array_names: dict[tuple[str, bytes], str] = {}
+        self._array_names: dict[tuple[str, bytes, bool], str] = {}
         self._names_of_step: dict[tuple[int, bool], list[str]] = {}
         self._sharing = _shared_functions(program, target)
         by_key: dict[str, Instance] = {}
@@ -112,10 +116,10 @@ class Instances:
         return ""
 
     def _array(self, name: str, constant: PackedConstant) -> str:
-        key = (str(constant.values.dtype), constant.values.tobytes())
+        key = (str(constant.values.dtype), constant.values.tobytes(), constant.in_ram)
         if key not in self._array_names:
             self._array_names[key] = name
-            self.arrays.append(NamedArray(name, constant.values, constant.align))
+            self.arrays.append(NamedArray(name, constant.values, constant.align, constant.in_ram))
         return self._array_names[key]
 
     def of(self, step: Step) -> Instance:
@@ -131,6 +135,11 @@ class Instances:
         """Bytes of all constant arrays."""
         return sum(array.values.nbytes for array in self.arrays)
 
+    @property
+    def ram_constants_bytes(self) -> int:
+        """Bytes of the constant arrays that the start-up code copies to RAM."""
+        return sum(array.values.nbytes for array in self.arrays if array.in_ram)
+
 
 def _shared_functions(program: Program, target: Target) -> set[str]:
     """Returns the keys of the functions with one instance for several sets of parameters."""
@@ -139,7 +148,11 @@ def _shared_functions(program: Program, target: Target) -> set[str]:
     for step in (*program.steps, *(step for step in program.standalone.values() if step.node not in rolling)):
         if isinstance(step.call, KernelCall):
             seen.setdefault(step.call.function_key, {})[c_text.literal(step.call.params)] = step.call
-    return {key for key, calls in seen.items() if code_size.shares(list(calls.values()), target)}
+    return {key for key, calls in seen.items() if _is_shared(list(calls.values()), target)}
+
+
+def _is_shared(calls: list[KernelCall], target: Target) -> bool:
+    return calls[0].reads_parameters or code_size.shares(calls, target)
 
 
 def argument_type(argument: Argument) -> str:

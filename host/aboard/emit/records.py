@@ -197,8 +197,8 @@ def _node(program: Program, step: Step, target: Target, weights: int) -> NodeRec
         workspace_bytes=layout.bytes,
         inputs=tuple(_operand(node.input(i), view, at) for i, at in layout.inputs.items() if (view := views[i])),
         outputs=tuple(_operand(node.outputs[i], whole.outputs[i], at) for i, at in layout.outputs.items()),
-        tuning={} if region is None else dict(region.tuning),
-        tuning_origin="" if region is None else region.tuning_origin,
+        tuning=dict(step.implementation.tuned.values if region is None else region.tuning),
+        tuning_origin=step.implementation.tuned.origin if region is None else region.tuning_origin,
         estimated_instructions=None if predicted is None else predicted.instructions,
         estimated_cycles=None if predicted is None else predicted.cycles,
     )

@@ -54,6 +54,7 @@ def text(
     used = [step.call.header for step in every if isinstance(step.call, KernelCall)]
     headers = sorted({*used, *rolling.headers(program)})
     includes = [
+        *(["/* For aboard/config.h. */", "#define ABOARD_CODE_IN_RAM", ""] if instances.code_in_ram else []),
         f'#include "{name}.h"',
         "",
         *(["#include <string.h>", ""] if program.assignment.streamed_input is not None or graph.states else []),

@@ -15,7 +15,7 @@ from aboard.schedule.lowering import Program, Step
 def kernels(instances: Instances) -> list[str]:
     """Returns the functions and parameters that the steps need."""
     return [
-        *(instance_text(instance) for instance in instances.instances),
+        *(instance_text(instance, in_ram=instances.code_in_ram) for instance in instances.instances),
         *(parameters_text(step) for instance in instances.instances if instance.parameters for step in instance.steps),
     ]
 
@@ -25,8 +25,8 @@ def cascades(program: Program, arenas: Arenas, instances: Instances) -> list[str
     return [_cascade(numbered, program, arenas, instances) for numbered in cascade.of(program)]
 
 
-def instance_text(instance: Instance) -> str:
-    """Returns the function that specialises a kernel for its parameters."""
+def instance_text(instance: Instance, *, in_ram: bool = False) -> str:
+    """Returns the function that specialises a kernel for its parameters; `in_ram` if the start-up code copies it."""
     call = instance.call
     names = argument_names(call)
     typed = [f"{argument_type(a)}{n}" for a, n in zip(call.arguments, names, strict=True)]
@@ -36,7 +36,8 @@ def instance_text(instance: Instance) -> str:
     steps = ", ".join(str(step.index) for step in instance.steps)
     passed = ", ".join(["p" if instance.parameters else "&p", *names, "first", "last"])
     lines = [f"/* Steps {steps}. */" if len(instance.steps) > 1 else f"/* Step {steps}. */"]
-    lines.append(f"static ABOARD_NOINLINE void {instance.name}({signature}) {{")
+    placed = "ABOARD_PLACED " if in_ram else ""
+    lines.append(f"static {placed}ABOARD_NOINLINE void {instance.name}({signature}) {{")
     if not instance.parameters:
         lines.append(f"    static const {call.params_type} p = {c_text.initializer(call.params)};")
     lines += [f"    {call.function}({passed});", "}", ""]

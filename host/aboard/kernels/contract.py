@@ -15,6 +15,7 @@ whose `step_rows` equals `rows` is only called for all rows at once.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,9 +23,12 @@ from typing import TYPE_CHECKING, ClassVar, Union
 
 from aboard.ir import Array, Node
 from aboard.ops import get, rows_of
+from aboard.tuning.choice import ChosenPoint
 
 if TYPE_CHECKING:
-    from aboard.target import Runtime, Target
+    from typing_extensions import Self
+
+    from aboard.target import Knob, Runtime, Target
 
 #: Additional instructions to find a row in a rolling buffer (Cortex-M4: 7 to 11 a row in the layers of `wake_jarvis`).
 ROLLING_ROW_COST = 8
@@ -99,12 +103,14 @@ class PackedConstant:
         values: The array as the kernel reads it, packed; its numpy dtype gives the C type. Printed flat.
         align: Alignment in bytes; at least the alignment of the element.
         form: Name of the weights' format in tables; if empty, tables show the type of `values`.
+        in_ram: True if the start-up code copies it to RAM.
     """
 
     name: str
     values: Array
     align: int = 4
     form: str = ""
+    in_ram: bool = False
 
 
 @dataclass(frozen=True)
@@ -178,6 +184,7 @@ class KernelCall:
             with a single variant. The code size of each variant is measured separately.
         slow_epilogue: True if the kernel needs the slower requantisation epilogue, because no single rounding is proven
             to equal the reference's double rounding for this layer. Predictions depend on it.
+        reads_parameters: True if the parameters are read at run time, so that calls with equal `code_key` share code.
     """
 
     header: str
@@ -190,6 +197,7 @@ class KernelCall:
     code_key: str = field(default="")
     code_variant: str = ""
     slow_epilogue: bool = False
+    reads_parameters: bool = False
 
     @property
     def function_key(self) -> str:
@@ -276,7 +284,7 @@ class RowWise:
 
 
 class Implementation(ABC):
-    """A way to compute an op on a family of cores. One instance serves all nodes; it holds no state.
+    """A way to compute an op on a family of cores. One instance serves all nodes; a tuned node has one of its own.
 
     Attributes:
         op: Name of the op.
@@ -291,6 +299,7 @@ class Implementation(ABC):
         by_rows: True if it can compute one row after another, with operands and results in rolling buffers
             (`View.buffer_rows`).
         exact: True if it computes nodes of both roundings (`aboard.ir.Rounding`), False for that of TFLite alone.
+        tuned: Values of knobs that replace its own choices for one node (`at`), and their origin.
     """
 
     op: ClassVar[str]
@@ -302,6 +311,25 @@ class Implementation(ABC):
     align: ClassVar[int] = 1
     by_rows: ClassVar[bool] = False
     exact: ClassVar[bool] = False
+    tuned: ChosenPoint = ChosenPoint()
+
+    def knobs(self, node: Node, target: Target) -> tuple[Knob, ...]:
+        """Returns what `aboard tune` can change in the computation of a node that this implementation accepts.
+
+        The first value of a knob is what the implementation chooses by itself. Every combination of values must give
+        the same results.
+        """
+        return ()
+
+    def at(self, point: ChosenPoint) -> Self:
+        """Returns this implementation for one node, with values of its knobs."""
+        tuned = copy.copy(self)
+        tuned.tuned = point
+        return tuned
+
+    def knob(self, name: str, default: int) -> int:
+        """Returns the value of a knob: as tuned, else the implementation's own choice."""
+        return int(self.tuned.values.get(name, default))
 
     def label(self, node: Node) -> str:
         """Returns the name of this implementation of a node in tables."""

@@ -123,13 +123,14 @@ def labels(target: Target) -> tuple[str, ...]:
     return tuple(n if named.count(n) == 1 else str(d) for n, d in zip(named, target.devices, strict=True))
 
 
-def partition(graph: Graph, target: Target, passes: Sequence[Pass] = ()) -> Partition:
+def partition(graph: Graph, target: Target, passes: Sequence[Pass] = (), tuning: Tuning = DEFAULTS) -> Partition:
     """Assigns each node to the host or a device. The graph is not changed.
 
     Args:
         graph: A verified graph, before passes that only the host's kernels need.
         target: A target without devices gives all nodes to the host.
         passes: The passes that run after partitioning; `-partition=cost` counts the gains that a claim prevents.
+        tuning: Its records price what was measured; for `-partition=cost`.
 
     Raises:
         TargetError: A device's column is wrong.
@@ -137,7 +138,7 @@ def partition(graph: Graph, target: Target, passes: Sequence[Pass] = ()) -> Part
     uses = Uses(graph)
     devices = [_device(index, label, uses, target) for index, label in enumerate(labels(target))]
     offers = [(device.index, match) for device in devices for match in device.candidates]
-    decision = _by_cost(graph, target, passes, offers) if target.get("partition") == "cost" else None
+    decision = _by_cost(graph, target, passes, offers, tuning) if target.get("partition") == "cost" else None
     in_given_order = [offers[index] for index in in_order(offers, range(len(devices)))]
     claims = _merge(uses, in_given_order if decision is None else decision.taken)
     prices = () if decision is None else decision.prices
@@ -152,7 +153,7 @@ def partition(graph: Graph, target: Target, passes: Sequence[Pass] = ()) -> Part
     )
 
 
-def _by_cost(graph: Graph, target: Target, passes: Sequence[Pass], offers: Sequence[Offer]) -> Decision:
+def _by_cost(graph: Graph, target: Target, passes: Sequence[Pass], offers: Sequence[Offer], tuning: Tuning) -> Decision:
     def claimed(trial: Graph, taken: Sequence[Offer]) -> None:
         claims = _merge(Uses(trial), taken)
         apply(trial, Partition(target, labels(target), target.host.kind.name, claims, ()))
@@ -164,7 +165,7 @@ def _by_cost(graph: Graph, target: Target, passes: Sequence[Pass], offers: Seque
     names = labels(target)
     given = target.get("ram-cycles")
     cycles_per_byte = CYCLES_PER_BYTE if given is None else int(given)
-    return choose_by_cost(CostTrial(graph, target, passes, claimed, region), offers, names, cycles_per_byte)
+    return choose_by_cost(CostTrial(graph, target, passes, claimed, region, tuning), offers, names, cycles_per_byte)
 
 
 def _device(index: int, label: str, uses: Uses, target: Target) -> _Accelerator:
@@ -196,7 +197,7 @@ def _device(index: int, label: str, uses: Uses, target: Target) -> _Accelerator:
 
 def _with_tiles(device: Target, matcher: Matcher) -> list[Match]:
     """Returns the candidates that fit the device's memory, at least with the smallest tiles."""
-    tuning = space.defaults(device)
+    tuning = space.of_device(device).defaults
     fitting: list[Match] = []
     for match in matcher.candidates():
         reason = tiling.problem(device, match.matched(), tuning)

@@ -102,7 +102,7 @@ def run(
         graph: The imported graph; changed in place.
         target: The target.
         on_step: Called between steps: see `OnStep`.
-        tuning: Chooses the values of the devices' knobs.
+        tuning: Chooses the values of the devices' knobs; its records price what was measured.
         passes: The passes; None for the target's default.
 
     Raises:
@@ -113,7 +113,7 @@ def run(
     progress = _Progress(graph, [IMPORT, *passes.names], on_step)
     progress.report()
     run_passes(graph, passes.before, progress.report)
-    decided = partition(graph, target, passes.after)
+    decided = partition(graph, target, passes.after, tuning)
     _check_generators(decided)
     if decided.claims:
         apply(graph, decided, tuning)

@@ -9,8 +9,8 @@ from aboard.ops.subgraph import Matched
 from aboard.partition.workload import workload
 from aboard.target import Target
 from aboard.tiling import accelerator as tiling
-from aboard.tuning import choice, space
-from aboard.tuning.choice import RECORD, ChosenPoint, TunedRegion, Tuning
+from aboard.tuning import choice
+from aboard.tuning.choice import RECORD, ChosenPoint, Tuning
 
 
 def point(
@@ -32,10 +32,11 @@ def point(
     Raises:
         AboardError: A given point is not valid, or the records cannot be read.
     """
-    found = choice.choose(tuning, TunedRegion(target, device, label, workload(graph, patterns)))
+    part = choice.region(target, device, label, workload(graph, patterns))
+    found = choice.choose(tuning, part)
     if found.origin != RECORD:
         return found
     problem = next((text for matched in patterns if (text := tiling.problem(device, matched, found.values))), None)
     if problem is None:
         return found
-    return ChosenPoint(space.defaults(device), f"default, as the recorded point does not fit: {problem}")
+    return ChosenPoint(part.space.defaults, f"default, as the recorded point does not fit: {problem}")

@@ -10,12 +10,13 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from typing_extensions import override
 
 from aboard.errors import TargetError
 from aboard.ir import Graph, Node
+from aboard.kernels import tunable
 from aboard.kernels.accelerator import ALIGN, Cost
 from aboard.kernels.contract import ExternalCall, Implementation, Scratch, ScratchArg, View
 from aboard.kernels.select import strategy
@@ -25,11 +26,13 @@ from aboard.ops import rows_of
 from aboard.ops.subgraph import attributes
 from aboard.partition.estimate import Offer
 from aboard.partition.matcher import Match
+from aboard.partition.workload import workload
 from aboard.passes import Pass
 from aboard.schedule import search
 from aboard.schedule.cost import cost
 from aboard.schedule.lowering import Calls, Program, lower
 from aboard.target import Target, columns
+from aboard.tuning.choice import DEFAULTS, Tuning, region
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,7 @@ class CostTrial:
         passes: The passes after partitioning.
         apply: Replaces the regions of some matches with one node each, in a copy of the graph.
         build: Returns the node of a region of some matches of one device; changes no graph.
+        tuning: Its records price nodes of the host, and regions that a board has timed.
     """
 
     graph: Graph
@@ -88,6 +92,7 @@ class CostTrial:
     passes: Sequence[Pass]
     apply: Callable[[Graph, Sequence[Offer]], None]
     build: Callable[[int, Sequence[Match]], Node]
+    tuning: Tuning = DEFAULTS
     _wholes: dict[frozenset[tuple[int, tuple[int, ...]]], ModelCost] = field(default_factory=dict)
     _regions: dict[tuple[int, tuple[str, ...]], Cost] = field(default_factory=dict)
     _known: strategy.KnownNodes = field(default_factory=strategy.KnownNodes)
@@ -126,7 +131,7 @@ class CostTrial:
             node = parts[-1] if parts else names.get(step.node.name)
             if node is not None:
                 is_missing = isinstance(step.implementation, _Placeholder)
-                found[node] += math.inf if is_missing else cost(step, program.assignment, self.target).instructions
+                found[node] += math.inf if is_missing else cost(step, program.assignment, self.target).time
         return found
 
     def _compiled(self, taken: Sequence[Offer]) -> ModelCost:
@@ -134,7 +139,7 @@ class CostTrial:
         hosted = [step for step in program.steps if step.node.op != "subgraph"]
         return ModelCost(
             sum(isinstance(step.implementation, _Placeholder) for step in hosted),
-            sum(cost(step, program.assignment, self.target).instructions for step in hosted),
+            sum(cost(step, program.assignment, self.target).time for step in hosted),
             sum(cost.compute for cost in costs.values()),
             sum(cost.transfer for cost in costs.values()),
             lower_bound(program.live_ranges, program.overlaps),
@@ -163,17 +168,31 @@ class CostTrial:
         found: dict[Node, Implementation] = {
             node: _Placeholder(costs[node.name].ram_bytes) for node in graph.nodes if node.op == "subgraph"
         }
+        best: dict[Node, Implementation] = {}
         for explained in strategy.explain_each(hosted, self.target, None, self._known):
-            best = explained.chosen
-            found[explained.node] = _Placeholder() if best is None else best.implementation
-        return found
+            if explained.chosen is None:
+                found[explained.node] = _Placeholder()
+            else:
+                best[explained.node] = explained.chosen.implementation
+        return found | tunable.tuned(best, self.target, self.tuning)
 
     def _cost(self, node: Node) -> Cost:
         attrs = attributes(node)
         key = (attrs.device, tuple(inner.name for inner in attrs.graph.nodes))
         if key not in self._regions:
-            self._regions[key] = ask(node, self.target)
+            self._regions[key] = self._timed(node, ask(node, self.target))
         return self._regions[key]
+
+    def _timed(self, node: Node, stated: Cost) -> Cost:
+        """Returns the cost of a region as a board has timed it, if it has, else as the device states it.
+
+        Instructions are no measure of a device: it computes while the core waits, or an emulator computes in its place.
+        """
+        attrs = attributes(node)
+        device = self.target.devices[attrs.device]
+        part = region(self.target, device, attrs.label, workload(attrs.graph, attrs.patterns))
+        found = self.tuning.choose(part).cost if part.space.defaults else None
+        return stated if found is None or found.cycles is None else replace(stated, compute=found.cycles, transfer=0.0)
 
 
 def ask(node: Node, target: Target) -> Cost:

@@ -117,7 +117,7 @@ class Fit:
     """The memory use of models on a board, and whether they fit.
 
     Attributes:
-        ram: RAM in the region of data: arena, copied weights, buffers, stack.
+        ram: RAM in the region of data: arena, copied weights and code, buffers, stack.
         flash: Flash in the region of code: constants, predicted code, the lower bound for the firmware.
         elsewhere: Problems in other memory regions, in words.
     """
@@ -144,12 +144,12 @@ def fit(models: Sequence[Manifest], options: Mapping[str, OptionValue], board: B
         TargetError: A model names a memory region that the board does not have, or that does not suit.
     """
     memory = plan(models, options, board)
-    copied = memory.placement.used(board.data_memory.name)[1] if board.data_memory else 0
+    copied = _copied(memory, models, board)
     ram = {
         "arena": memory.arena,
         "state": memory.placement.state,
         "workspace": memory.placement.workspace_bytes,
-        "copied weights": copied,
+        "copied weights and code": copied,
         "copy of the inputs": memory.input_copy,
         "buffers": memory.buffers,
         "profile": memory.nodes * _TICK_BYTES,
@@ -194,7 +194,8 @@ def check(models: Sequence[Manifest], options: Mapping[str, OptionValue], board:
     placed = memory.placement
     flash = sum(model.weights_bytes for model in models) + IMAGE_FLASH_BYTES
     flash -= sum(weights.bytes for weights in placed.weights if not weights.copied)
-    problems = [*_of_code_and_data(memory, flash, board), *_elsewhere(placed, board)]
+    copied = _copied(memory, models, board)
+    problems = [*_of_code_and_data(memory, flash, copied, board), *_elsewhere(placed, board)]
     if problems:
         names = " and ".join(model.name for model in models)
         verb = "does" if len(models) == 1 else "do"
@@ -204,9 +205,14 @@ def check(models: Sequence[Manifest], options: Mapping[str, OptionValue], board:
     return memory
 
 
-def _of_code_and_data(memory: MemoryUse, flash: int, board: Board) -> Iterator[str]:
+def _copied(memory: MemoryUse, models: Sequence[Manifest], board: Board) -> int:
+    """Returns the bytes of weights and code that the start-up code copies to the region of data."""
+    weights = memory.placement.used(board.data_memory.name)[1] if board.data_memory else 0
+    return weights + sum(model.copied_bytes for model in models)
+
+
+def _of_code_and_data(memory: MemoryUse, flash: int, copied: int, board: Board) -> Iterator[str]:
     """Yields the problems in the regions of code and data."""
-    copied = memory.placement.used(board.data_memory.name)[1] if board.data_memory else 0
     if board.flash_bytes is not None and flash > board.flash_bytes:
         weights = flash - IMAGE_FLASH_BYTES
         yield (
@@ -216,7 +222,7 @@ def _of_code_and_data(memory: MemoryUse, flash: int, board: Board) -> Iterator[s
     if board.ram_bytes is not None and memory.total + copied > board.ram_bytes:
         also = f"state {memory.placement.state}, " if memory.placement.state else ""
         also += f"workspace {memory.placement.workspace_bytes}, " if memory.placement.workspace_bytes else ""
-        also += f"copied weights {copied}, " if copied else ""
+        also += f"copied weights and code {copied}, " if copied else ""
         yield (
             f"ram: got {board.ram_bytes} bytes, expected at least {memory.total + copied} (arena {memory.arena}, {also}"
             f"copy of the inputs {memory.input_copy}, buffers {memory.buffers}, stack {memory.stack}, "

@@ -10,6 +10,7 @@ from aboard.base.manifest_records import BufferRecord, NodeRecord
 from aboard.base.table import Label, amount, facts, table
 from aboard.base.wrapping import paragraph
 from aboard.reports import prediction
+from aboard.tuning.key import HOST
 from aboard.tuning.space import shown
 
 #: Columns of the chart of live ranges; in models with more nodes, several nodes share a column.
@@ -67,11 +68,11 @@ def placed(nodes: Iterable[NodeRecord], within: str = "") -> Iterator[tuple[str,
 
 
 def tuning(manifest: Manifest) -> str:
-    """Returns a table of the values of devices' knobs and their origins; empty without knobs."""
+    """Returns a table of the values of knobs and their origins; empty without knobs."""
     rows = [
-        (i, Label(node.name), node.device, shown(node.tuning), node.tuning_origin)
+        (i, Label(node.name), node.device or HOST, shown(node.tuning), node.tuning_origin)
         for i, node in enumerate(manifest.nodes)
-        if node.tuning
+        if node.tuning or node.tuning_origin
     ]
     return table(("#", "name", "device", "tuning", "from"), rows) if rows else ""
 

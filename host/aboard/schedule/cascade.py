@@ -69,6 +69,7 @@ class Cascade:
         streamed_input: The input of the model if the caller pushes its rows; it has an entry in `buffer_rows`.
         minimise_ram: True if stripes are one row high and overwrite their operands wherever possible. This needs the
             least RAM and more instructions.
+        rows: Rows of a stripe, if they were given; None for those that the kernels prefer.
     """
 
     nodes: tuple[Node, ...]
@@ -82,6 +83,7 @@ class Cascade:
     produced_bytes: dict[Node, int]
     streamed_input: Tensor | None = None
     minimise_ram: bool = False
+    rows: int | None = None
 
     @property
     def input_stripes(self) -> int:

@@ -5,27 +5,48 @@ Those of a branch are those of the longer way, those of a loop are those of one 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from aboard.kernels.control import ControlCall
 from aboard.kernels.select.cost_model import Prediction, predict
 from aboard.schedule.buffers import BufferAssignment
 from aboard.schedule.control import CompiledBody, roles
 from aboard.schedule.lowering import Step
 from aboard.target import Target
+from aboard.tuning.choice import RecordedCost
+
+#: Basis of a prediction that is a tuning record.
+_TUNED = "measured by aboard tune"
 
 
 def cost(step: Step, assignment: BufferAssignment, target: Target) -> Prediction:
     """Returns the prediction for all stripes of a step that the host computes."""
     if isinstance(step.call, ControlCall):
         return _of_control(step, step.call, target)
-    return predict(
+    calls = assignment.stripes_of(step.node)
+    predicted = predict(
         step.node,
         step.implementation.name,
         target,
-        calls=assignment.stripes_of(step.node),
+        calls=calls,
         growth=growth(step, assignment),
         call=step.call,
         formula=step.implementation.formula(step.node),
     )
+    return _recorded(predicted, step.implementation.tuned.cost, calls)
+
+
+def _recorded(predicted: Prediction, cost: RecordedCost | None, calls: int) -> Prediction:
+    """Returns a prediction with the figures of a tuning record, if the node had as many calls then."""
+    if cost is None or cost.calls != calls:
+        return predicted
+    if cost.instructions is not None:
+        rate = predicted.cycles / max(predicted.instructions, 1)
+        return replace(
+            predicted, instructions=cost.instructions, cycles=round(cost.instructions * rate), basis=_TUNED, error=0.0
+        )
+    cycles = predicted.cycles if cost.cycles is None else cost.cycles
+    return replace(predicted, cycles=cycles, basis=_TUNED, is_timed=True)
 
 
 def _of_control(step: Step, call: ControlCall, target: Target) -> Prediction:

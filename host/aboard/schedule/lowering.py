@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from aboard.ir import Graph, Node
+from aboard.kernels import tunable
 from aboard.kernels.contract import Call, ExternalCall, Implementation, InputArg, View
 from aboard.kernels.control import ControlCall, distinct
 from aboard.kernels.select.flash import model_bytes
 from aboard.memory.problem import LiveRange, Overlap
 from aboard.schedule.buffers import Buffer, BufferAssignment
 from aboard.schedule.live_ranges import allocation_problem, state_block, views
+from aboard.schedule.spans import Span
 from aboard.target import Target
 
 
@@ -94,6 +96,19 @@ class Program:
         return self.standalone.get(step.index, step)
 
 
+@dataclass(frozen=True)
+class GivenCascades:
+    """Cascades that are given instead of searched.
+
+    Attributes:
+        spans: The first and the last node of each, with its stripes.
+        is_binding: True if the schedule must have them; False to search if they cannot be.
+    """
+
+    spans: tuple[tuple[Node, Node, Span], ...]
+    is_binding: bool
+
+
 class Calls:
     """The calls of nodes. An implementation lowers a node once for the same views.
 
@@ -101,13 +116,31 @@ class Calls:
         implementations: The implementation of every node.
         target: The target of the code.
         roll: True if rolling buffers may contain states (`aboard.schedule.rolling`).
+        cascades: The cascades, if they are given and not searched.
+        code_in_ram: True if the start-up code copies the kernels to RAM.
     """
 
-    def __init__(self, implementations: Mapping[Node, Implementation], target: Target, *, roll: bool = True) -> None:
+    def __init__(
+        self,
+        implementations: Mapping[Node, Implementation],
+        target: Target,
+        *,
+        roll: bool = True,
+        cascades: GivenCascades | None = None,
+        code_in_ram: bool = False,
+    ) -> None:
         self.implementations = implementations
         self.target = target
         self.roll = roll
+        self.cascades = cascades
+        self.code_in_ram = code_in_ram
         self._known: dict[tuple[Node, tuple[View | None, ...], tuple[View, ...]], Call] = {}
+
+    def without_rolling(self) -> Calls:
+        """Returns the same without rolling buffers that contain states."""
+        return Calls(
+            self.implementations, self.target, roll=False, cascades=self.cascades, code_in_ram=self.code_in_ram
+        )
 
     def whole(self, node: Node) -> Call:
         """Returns the call of a node whose operands and results are stored whole and without gaps."""
@@ -118,7 +151,7 @@ class Calls:
         """Returns the call of a node for some views."""
         key = node, inputs, outputs
         if key not in self._known:
-            self._known[key] = self.implementations[node].lower(node, inputs, outputs, self.target)
+            self._known[key] = tunable.lowered(node, self.implementations[node], inputs, outputs, self.target)
         return self._known[key]
 
 
@@ -166,7 +199,8 @@ def _call(
     if found is None:
         return calls.of(node, inputs, outputs)
     rolling = found[1]
-    made = calls.implementations[node].lower(rolling.node, rolling.inputs, rolling.outputs, calls.target)
+    way = calls.implementations[node]
+    made = tunable.lowered(rolling.node, way, rolling.inputs, rolling.outputs, calls.target)
     arguments = [
         replace(argument, index=rolling.operands[argument.index]) if isinstance(argument, InputArg) else argument
         for argument in made.arguments

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from aboard.ir import Graph, Node
+from aboard.errors import CapacityError
+from aboard.ir import Graph, Node, Tensor
 from aboard.kernels.contract import RowWise, Scratch, View
 from aboard.memory.problem import live_bytes
 from aboard.schedule.buffer_assigner import assign_buffers
@@ -20,6 +21,7 @@ from aboard.schedule.cascade import Cascade
 from aboard.schedule.live_ranges import allocation_problem, state_block, views
 from aboard.schedule.lowering import Calls
 from aboard.schedule.receptive_field import ReceptiveFields
+from aboard.schedule.spans import text_of
 from aboard.schedule.streamed_input import find_streamed_input
 from aboard.schedule.stripes import build_cascade
 from aboard.target import Target
@@ -39,12 +41,14 @@ class Aim(Enum):
         NEAR_LEAST: The fewest stripes among schedules with hardly more RAM than the least (`SLACK`).
         WITHIN: The fewest stripes within `-ram-max`.
         PLAIN: No cascades, which is fastest.
+        TUNED: The cascades that a tuning names.
     """
 
     LEAST = auto()
     NEAR_LEAST = auto()
     WITHIN = auto()
     PLAIN = auto()
+    TUNED = auto()
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,10 @@ def schedules(graph: Graph, calls: Calls, wanted: Aim) -> Iterator[BufferAssignm
     minimise_ram = wanted in (Aim.LEAST, Aim.WITHIN) or calls.target.input_mode == "rows"
     search = _CascadeSearch(graph, calls, minimise_ram=minimise_ram)
     limit = calls.target.ram_max
+    given = search.given()
+    if given is not None:
+        yield given
+        return
     if limit is not None:
         limit -= state_block(search.plain, calls.implementations).bytes
     if wanted is Aim.PLAIN or not search.singles:
@@ -115,6 +123,15 @@ def schedules(graph: Graph, calls: Calls, wanted: Aim) -> Iterator[BufferAssignm
             yield search.assignment(search.partition(int(limit * part), 1.0))
     else:
         yield search.assignment(search.partition(0, SLACK if wanted is Aim.NEAR_LEAST else 1.0))
+
+
+def taken(wanted: Aim, calls: Calls, assignment: BufferAssignment) -> Aim:
+    """Returns the objective of a schedule: `Aim.TUNED` if its cascades were given, else the wanted one."""
+    if calls.cascades is None:
+        return wanted
+    ends = [(cascade.nodes[0], cascade.nodes[-1]) for cascade in assignment.cascades]
+    given = [(first, last) for first, last, _ in calls.cascades.spans]
+    return Aim.TUNED if set(ends) == set(given) else wanted
 
 
 def rule(target: Target, taken: Aim | None = None) -> str:
@@ -131,7 +148,10 @@ def rule(target: Target, taken: Aim | None = None) -> str:
         Aim.NEAR_LEAST: f"the fewest stripes within {100 * (SLACK - 1):.0f} % of the least RAM found",
         Aim.WITHIN: f"the fewest stripes within -ram-max={target.ram_max}",
         Aim.PLAIN: "no cascades, which is fastest",
+        Aim.TUNED: "the cascades that aboard tune found",
     }[taken]
+    if taken is Aim.TUNED:
+        return words
     if taken is not first:
         return f"{words} (as with -opt=balanced, since less RAM would take more flash)"
     if taken is Aim.WITHIN:
@@ -214,6 +234,31 @@ class _CascadeSearch:
         """Returns the buffer assignment of a partition."""
         return self._assign([segment.cascade for segment in partition if segment.cascade is not None])
 
+    def given(self) -> BufferAssignment | None:
+        """Returns the schedule with the cascades that are given; None if none are, or if they cannot be.
+
+        Raises:
+            CapacityError: They cannot be cascades, and must.
+        """
+        wanted = self.calls.cascades
+        if wanted is None:
+            return None
+        place = {node: index for index, node in enumerate(self.plain.steps)}
+        built = []
+        for first, last, span in wanted.spans:
+            # A node that is another name of its operand is no step, and begins and ends no cascade.
+            ends = [place[node] for node in (first, last) if node in place]
+            nodes = self.plain.steps[ends[0] : ends[1] + 1] if len(ends) == 2 else []
+            allowed = len(nodes) > 0 and self._rolling.isdisjoint(nodes)
+            built.append(self._build(nodes, minimise_ram=span.minimise_ram, rows=span.rows) if allowed else None)
+        cascades = [each for each in built if each is not None]
+        if len(cascades) == len(built) and all(self.plain.unshared.issuperset(c.buffer_rows) for c in cascades):
+            return self._assign(cascades)
+        if not wanted.is_binding:
+            return None
+        spans = text_of([span for _, _, span in wanted.spans])
+        raise CapacityError(f"{self.graph.name}: cascades, got {spans}, expected nodes that kernels compute row by row")
+
     def _segments(self) -> list[Segment]:
         return [*self.singles, *self.cascades.values()]
 
@@ -255,18 +300,23 @@ class _CascadeSearch:
             peaks = self._peaks(self._assign([cascade]))
             self.cascades[first, last, minimise_ram] = Segment(first, cascade, max(peaks[first : last + 1]))
 
-    def _build(self, nodes: Sequence[Node], *, minimise_ram: bool) -> Cascade | None:
+    def _build(self, nodes: Sequence[Node], *, minimise_ram: bool, rows: int | None = None) -> Cascade | None:
         """Returns the cascade of some steps, with a streamed input if no other step reads that input."""
 
         def row_wise(node: Node) -> RowWise | None:
             return self.implementations[node].row_wise(node)
 
+        def build(streamed_input: Tensor | None) -> Cascade | None:
+            return build_cascade(
+                self.graph, nodes, row_wise, streamed_input, self._fields, minimise_ram=minimise_ram, rows=rows
+            )
+
         streamed = self.streamed_input
         if streamed is not None and any(streamed in node.operands for node in nodes):
-            cascade = build_cascade(self.graph, nodes, row_wise, streamed, self._fields, minimise_ram=minimise_ram)
+            cascade = build(streamed)
             if cascade is not None or len(nodes) < 2:
                 return cascade
-        return build_cascade(self.graph, nodes, row_wise, None, self._fields, minimise_ram=minimise_ram)
+        return build(None)
 
     def _peaks(self, assignment: BufferAssignment) -> list[int]:
         """Returns a lower bound of the RAM during each step."""

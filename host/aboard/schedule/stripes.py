@@ -23,6 +23,7 @@ def build_cascade(
     fields: ReceptiveFields | None = None,
     *,
     minimise_ram: bool = False,
+    rows: int | None = None,
 ) -> Cascade | None:
     """Returns the cascade of some neighbouring nodes, or None if they cannot be one.
 
@@ -33,14 +34,16 @@ def build_cascade(
         streamed_input: An input of the graph whose rows the caller pushes; only these nodes read it.
         fields: Receptive fields known from earlier calls; extended.
         minimise_ram: True for stripes of one row that overwrite their operands wherever possible.
+        rows: Rows of a stripe; None for those that the kernels prefer.
     """
 
     def limited(node: Node) -> RowWise | None:
         found = row_wise(node)
-        return replace(found, rows=1) if found is not None and minimise_ram else found
+        height = 1 if minimise_ram else rows
+        return found if found is None or height is None else replace(found, rows=height)
 
     builder = _Builder.of(graph, nodes, limited, streamed_input, {} if fields is None else fields)
-    return None if builder is None else replace(builder.run(), minimise_ram=minimise_ram)
+    return None if builder is None else replace(builder.run(), minimise_ram=minimise_ram, rows=rows)
 
 
 class _Builder:

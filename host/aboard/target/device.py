@@ -142,3 +142,7 @@ class Knob:
     name: str
     values: tuple[Value, ...]
     help: str
+
+    def allows(self, value: Value) -> bool:
+        """True for a value that a point may have: one of `values`."""
+        return value in self.values

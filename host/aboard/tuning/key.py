@@ -10,6 +10,9 @@ from aboard.errors import ToolError
 from aboard.project import toolchain as toolchains
 from aboard.target import Target
 
+#: Kind of the core itself.
+HOST = "host"
+
 #: Placeholder for the SoC if a target names no hardware, and for the toolchain if none is installed.
 NONE = ""
 
@@ -20,7 +23,7 @@ class DeviceKey(NamedTuple):
     Attributes:
         soc: SoC of the host, such as `nordic/nrf5340`; boards with the same SoC share records. Empty if none is named.
         core: Core of the host with its modifiers: `cortex-m33+nodsp`.
-        kind: Kind of the device, with its identity attributes (`-model=v2`).
+        kind: Kind of the device, with its identity attributes (`-model=v2`); `host` for the core itself.
         opt: `-opt` of the host, which also applies to the device's code.
     """
 
@@ -67,9 +70,10 @@ def device_key(target: Target, device: Target) -> DeviceKey:
 
     Args:
         target: The whole target.
-        device: One of its devices.
+        device: One of its devices, or its host.
     """
-    return DeviceKey(_soc(target.hardware), target.cpu.name, _kind(device), target.opt)
+    kind = HOST if device == target.host else _kind(device)
+    return DeviceKey(_soc(target.hardware), target.cpu.name, kind, target.opt)
 
 
 def clock(target: Target) -> Clock:

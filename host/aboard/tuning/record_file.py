@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from aboard import outputs
 from aboard.base import file_lock
 from aboard.errors import InputError
-from aboard.tuning.choice import ChosenPoint, TunedRegion
+from aboard.tuning.choice import ChosenPoint, TunedPart
 from aboard.tuning.key import Key
 from aboard.tuning.records import Recorded, TuningRecord, by_key
 
@@ -49,7 +49,10 @@ class Records:
 
     Attributes:
         path: The file.
+        is_binding: See `Tuning`.
     """
+
+    is_binding: ClassVar[bool] = False
 
     def __init__(self, path: Path, *, required: bool = False, toolchain: str | None = None) -> None:
         """Sets the file; a required file is read at once.
@@ -77,9 +80,13 @@ class Records:
         """
         return _read(self.path, required=self._required)
 
-    def choose(self, place: TunedRegion) -> ChosenPoint:
-        """Returns the recorded point for a region, else the defaults; see `Recorded.choose`."""
-        return Recorded(self.entries, self.toolchain).choose(place)
+    @cached_property
+    def _recorded(self) -> Recorded:
+        return Recorded(self.entries, self.toolchain)
+
+    def choose(self, part: TunedPart) -> ChosenPoint:
+        """Returns the recorded point for a part, else the defaults; see `Recorded.choose`."""
+        return self._recorded.choose(part)
 
 
 def default_path() -> Path:

@@ -3,20 +3,22 @@
 The key of a record is the device, the SoC, the core and `-opt` of the host, the clock if ticks were measured, the
 toolchain, and the workload (`aboard.tuning.key`). A record therefore serves every model with such a layer on every
 board with that SoC; other devices of the target do not matter. Where, when and how well a record was measured stands
-beside it and is not read by the compiler, so that the same points give the same code on every machine.
+beside it; the compiler takes only its points and its cost, so that the same points give the same code on every machine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, StrictBool, StrictInt, StrictStr
 
 from aboard.base.measured_cost import MeasuredCost, Unit
 from aboard.target import Target
 from aboard.tuning import space
-from aboard.tuning.choice import DEFAULT, RECORD, ChosenPoint, TunedRegion, mismatch
+from aboard.tuning.choice import DEFAULT, RECORD, ChosenPoint, RecordedCost, TunedPart
 from aboard.tuning.key import Clock, DeviceKey, Key, clock, device_key, toolchain
 
 
@@ -52,8 +54,9 @@ class TuningRecord(BaseModel):
         workload: The computation in canonical form.
         values: Value of every knob.
         unit: What was counted.
-        count: Cost of the region at this point, for information.
+        count: Cost of the part at this point, on which predictions and `-partition=cost` rely.
         spread: Ticks between the first and the third quartile of the runs.
+        calls: Kernel calls in which the part was computed; more than one in a cascade.
         provenance: Where the record comes from; None if it was written by a version that did not tell.
     """
 
@@ -71,6 +74,7 @@ class TuningRecord(BaseModel):
     unit: Unit = "instructions"
     count: int
     spread: int = 0
+    calls: int = 1
     provenance: Provenance | None = None
 
     @property
@@ -82,8 +86,18 @@ class TuningRecord(BaseModel):
 
     @property
     def cost(self) -> MeasuredCost:
-        """Cost of the region."""
+        """Cost of the part."""
         return MeasuredCost(self.count, self.unit, self.spread)
+
+    @property
+    def recorded_cost(self) -> RecordedCost | None:
+        """Cost of the part for the compiler; None if ticks cannot be converted to cycles."""
+        if self.unit == "instructions":
+            return RecordedCost(self.count, None, self.calls)
+        tick_hz = None if self.provenance is None else self.provenance.tick_hz
+        if not tick_hz or self.clock_hz is None:
+            return None
+        return RecordedCost(None, round(self.count * self.clock_hz / tick_hz), self.calls)
 
 
 @dataclass(frozen=True)
@@ -97,33 +111,49 @@ class Recorded:
 
     entries: Mapping[Key, TuningRecord]
     toolchain: str | None = None
+    is_binding: ClassVar[bool] = False
 
-    def choose(self, place: TunedRegion) -> ChosenPoint:
-        """Returns the recorded point for a region, else the defaults.
+    def choose(self, part: TunedPart) -> ChosenPoint:
+        """Returns the recorded point for a part, else the defaults.
 
         Ticks of a board at the host's clock go before instructions. A record is not used if it belongs to another
         toolchain or clock, or if it names a knob or value that the device does not have because its package has
         another version.
         """
-        defaults = space.defaults(place.device)
-        device = device_key(place.target, place.device)
-        mine = [r for r in self.entries.values() if r.key.device == device and r.workload == place.workload]
-        here = Conditions(clock(place.target), toolchain(place.target, self.toolchain))
-        reasons = [(record, here.unsuited(place.device, record)) for record in mine]
+        mine = self._of(part)
+        if not mine:
+            return ChosenPoint({}, DEFAULT)
+        here = Conditions(clock(part.target), toolchain(part.target, self.toolchain))
+        reasons = [(record, here.unsuited(record) or _problem(part.space, record)) for record in mine]
         usable = [record for record, reason in reasons if not reason]
         if usable:
             record = max(usable, key=lambda r: r.unit == "ticks")
-            return ChosenPoint({**defaults, **record.values}, RECORD)
+            return ChosenPoint(part.space.completed(record.values), RECORD, record.recorded_cost)
         unused = sorted({reason for _, reason in reasons})
-        return ChosenPoint(defaults, f"default, as the record is {'; '.join(unused)}" if unused else DEFAULT)
+        return ChosenPoint({}, f"default, as the record is {'; '.join(unused)}")
+
+    def _of(self, part: TunedPart) -> list[TuningRecord]:
+        if not self.entries:
+            return []
+        return self._by_part.get((device_key(part.target, part.device), part.workload), [])
+
+    @cached_property
+    def _by_part(self) -> dict[tuple[DeviceKey, str], list[TuningRecord]]:
+        found: dict[tuple[DeviceKey, str], list[TuningRecord]] = {}
+        for record in self.entries.values():
+            found.setdefault((record.key.device, record.workload), []).append(record)
+        return found
 
     def stale(self, target: Target) -> Iterator[tuple[TuningRecord, str]]:
         """Yields the records of a target's devices that it cannot use, each with the reason."""
         here = Conditions(clock(target), toolchain(target, self.toolchain))
-        for device in target.devices:
-            mine = device_key(target, device)
-            for record in self.entries.values():
-                reason = here.unsuited(device, record) if record.key.device == mine else ""
+        # What a kernel of the host can take depends on the node, so its records are stale by their conditions alone.
+        spaces = {device_key(target, device): space.of_device(device) for device in target.devices}
+        mine = {device_key(target, target.host): None, **spaces}
+        for record in self.entries.values():
+            if record.key.device in mine:
+                points = mine[record.key.device]
+                reason = here.unsuited(record) or ("" if points is None else _problem(points, record))
                 if reason:
                     yield record, reason
 
@@ -140,14 +170,19 @@ class Conditions:
     clock: Clock
     toolchain: str
 
-    def unsuited(self, device: Target, record: TuningRecord) -> str:
-        """Returns why a record of a device cannot be used, as what it is of; empty if it can."""
+    def unsuited(self, record: TuningRecord) -> str:
+        """Returns why a record cannot be used here, as what it is of; empty if it can."""
         if record.toolchain != self.toolchain:
             return f"of {record.toolchain}, not of {self.toolchain or 'any toolchain here'}"
         if record.key.clock not in (None, self.clock):
             return f"of ticks at {record.key.clock}, not at {self.clock}"
-        problem = mismatch(device, record.values)
-        return f"of another version: {problem}" if problem else ""
+        return ""
+
+
+def _problem(points: space.Space, record: TuningRecord) -> str:
+    """Returns that a record's point is not in a space, as what the record is of; empty if it is."""
+    problem = points.problem(record.values)
+    return f"of another version: {problem}" if problem else ""
 
 
 def by_key(found: Iterable[TuningRecord]) -> dict[Key, TuningRecord]:

@@ -140,7 +140,7 @@ def test_templates_without_the_server_refuse_state(template: str, tmp_path: Path
         ),
         (
             model(ram_bytes=400000, weights_region="axi_sram", weights_bytes=200000),
-            r"ram: got 524288 bytes, expected at least 6\d{5} \(arena 400000, copied weights 200000, copy of the",
+            r"ram: got 524288 bytes, expected at least 6\d{5} \(arena 400000, copied weights and code 200000,",
         ),
         (
             model(weights_region="itcm", weights_bytes=3 << 20),

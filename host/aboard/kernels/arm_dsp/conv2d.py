@@ -30,13 +30,17 @@ from aboard.kernels.requantisation import RequantisedLayer, requantised
 from aboard.kernels.windowed import PixelPairs, groups, is_pointwise
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, WEIGHTS, Precision
-from aboard.target import Target
+from aboard.target import Knob, Target
 
 #: ABOARD_DSP_SINGLE_SHIFT of `arm_dsp/dot.h`.
 LINE_SHIFT = 4
 
 #: Largest number of tap groups per window in the code of `arm_dsp/dot_wide.h`.
 _WIDE_TAP_GROUPS = 8, 16
+
+#: Passes over an image that `aboard tune` tries, and what they are.
+_PASSES = 1, 2, 4
+_PASSES_HELP = "Passes over the image, each for a part of the channels, whose weights then stay in a cache."
 
 #: Bytes of the im2col columns of a pixel pair, per tap.
 _PAIR_BYTES = 4
@@ -65,6 +69,24 @@ class DspS8(PixelPairs):
         return None
 
     @override
+    def knobs(self, node: Node, target: Target) -> tuple[Knob, ...]:
+        channels = node.output.shape[3] // groups(node)
+        whole = node.input(INPUT).shape[3] // groups(node) % dot.TAP_GROUP == 0
+        return (
+            Knob("passes", tuple(n for n in _PASSES if channels % (2 * n) == 0 or n == 1), _PASSES_HELP),
+            Knob("lines", (0, 1) if whole else (1,), "Windows are copied row by row, or as one run of whole words."),
+            Knob("unroll", self._unrolled(node), "Groups of four taps without a loop, at most."),
+        )
+
+    def _unrolled(self, node: Node) -> tuple[int, ...]:
+        """Returns the tap groups for which the code may have room; 0 for code with a loop."""
+        return (0,) if self.swar else tuple(most for most in _WIDE_TAP_GROUPS if _tap_groups(node) <= most)
+
+    @override
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        return super().overlap(node, inputs, outputs) if self.knob("passes", 1) == 1 else None
+
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         x, y = packing.view(inputs), outputs[0]
         layer = self._layer(node)
@@ -75,7 +97,8 @@ class DspS8(PixelPairs):
         padded = -(-taps // dot.TAP_GROUP) * dot.TAP_GROUP
         depth = x.channels // count
         stored = dot.PAIRED if self.swar else dot.WIDENED
-        wide = 0 if self.swar else next(most for most in _WIDE_TAP_GROUPS if _tap_groups(node) <= most)
+        wide = self.knob("unroll", self._unrolled(node)[0])
+        lines = depth % dot.TAP_GROUP > 0 or self.knob("lines", 0) == 1
         return KernelCall(
             header="arm_dsp/conv2d.h",
             function="aboard_conv2d_dsp",
@@ -83,6 +106,8 @@ class DspS8(PixelPairs):
             params={
                 "shape": {**shape_params(node, x, y), "groups": count},
                 "wide": wide,
+                "lines": int(lines),
+                "passes": self.knob("passes", 1),
                 "zero_point": node.input(INPUT).quant.zero_point,
                 **layer.params,
             },
@@ -91,10 +116,16 @@ class DspS8(PixelPairs):
                 OutputArg(0, "int8_t *"),
                 ConstantArg(PackedConstant("weights", weights, form=stored)),
                 ScratchArg(Scratch(_PAIR_BYTES * padded), "uint32_t *"),
-                ScratchArg(Scratch(depth if depth % dot.TAP_GROUP == 0 else 2 * padded), "int8_t *"),
+                ScratchArg(Scratch(2 * padded if lines else depth), "int8_t *"),
             ),
             rows=y.rows,
-            code_variant=f"im2col={_im2col(node)} single_rounding={int(layer.is_single_rounding)} wide={wide}",
+            code_variant=" ".join(
+                (
+                    f"im2col={'lines' if lines else _im2col(node)}",
+                    f"single_rounding={int(layer.is_single_rounding)}",
+                    f"wide={wide}",
+                )
+            ),
             slow_epilogue=not layer.is_single_rounding,
         )
 
@@ -128,9 +159,7 @@ class DspWideS8(DspS8):
 
 
 def _im2col(node: Node) -> str:
-    """Returns what `arm_dsp/conv2d.h` stages windows by: whole tap groups of single pixels or windows, or lines."""
-    if node.input(INPUT).shape[3] // groups(node) % dot.TAP_GROUP:
-        return "lines"
+    """Returns what `arm_dsp/conv2d.h` stages by whole tap groups: single pixels or windows."""
     return "pixels" if is_pointwise(node) else "windows"
 
 

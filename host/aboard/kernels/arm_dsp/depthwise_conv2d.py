@@ -31,7 +31,7 @@ from aboard.kernels.windowed import sliding_window
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes, window
 from aboard.ops.weighted import INPUT, Precision
-from aboard.target import Target
+from aboard.target import Knob, Target
 
 #: ABOARD_DSP_LINE_BUFFERS of `arm_dsp/line_buffer_fill.h` and ABOARD_DSP_LINE_BUFFER_SHIFT of `line_buffer.h`.
 LINE_BUFFERS, LINE_SHIFT = 4, 2
@@ -41,6 +41,9 @@ _MOST_RESULTS = {1: 6, 2: 4}
 
 #: Largest size of line buffers in bytes; rows at the border of two strips are copied twice.
 _BUFFER_BYTES = 2080
+
+#: Heights of strips that `aboard tune` tries beside its own and the whole image.
+_STRIPS = 2, 4, 8
 
 #: Share of a layer's instructions that fills line buffers, if strips are high (`kws`: 102,440 instructions per layer in
 #: one call, 143,240 in stripes of two rows, 184,880 in stripes of one).
@@ -75,10 +78,23 @@ class DspS8(Implementation):
         return None
 
     @override
+    def knobs(self, node: Node, target: Target) -> tuple[Knob, ...]:
+        height, own = node.output.shape[1], _strip(node)
+        strips = [own, *(rows for rows in (*_STRIPS, height) if rows <= height and rows != own)]
+        return (
+            Knob("strip", tuple(dict.fromkeys(strips)), "Rows of the result whose pixels are copied together."),
+            Knob("block", _blocks(node), "Results of a row that are computed at once."),
+            Knob("narrow", (1, 0) if _narrow(node) else (0,), "Line buffers of a single block hold no padding."),
+        )
+
+    def _rows(self, node: Node) -> int:
+        return self.knob("strip", _strip(node))
+
+    @override
     def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
         """Allowed if a strip is a whole image: four channels are copied before their results are written."""
         same = node.input(INPUT).shape == node.output.shape
-        return ((0, 0),) if same and _strip(node) >= node.output.shape[1] else ()
+        return ((0, 0),) if same and self._rows(node) >= node.output.shape[1] else ()
 
     @override
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
@@ -88,7 +104,7 @@ class DspS8(Implementation):
         """
         x, y = packing.view(inputs), outputs[0]
         below = distance(sliding_window(node), x, y, Reads.ROW)
-        return None if below is None else below + (_strip(node) - 1) * y.row_stride
+        return None if below is None else below + (self._rows(node) - 1) * y.row_stride
 
     @override
     def row_wise(self, node: Node) -> RowWise:
@@ -98,7 +114,7 @@ class DspS8(Implementation):
     @override
     def growth(self, node: Node, rows: int) -> float:
         """Counts the rows that two neighbouring strips both copy."""
-        strip, stride = _strip(node), attributes(node).strides[0]
+        strip, stride = self._rows(node), attributes(node).strides[0]
         most, some = (_span(count, stride) / count for count in (strip, min(rows, strip)))
         return 1 + _FILLING * (some / most - 1)
 
@@ -106,9 +122,22 @@ class DspS8(Implementation):
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         x, y = packing.view(inputs), outputs[0]
         layer = _layer(node)
-        stride, pitch = attributes(node).strides[0], _pitch(node)
-        strip = min(_strip(node), y.stripe_height or y.rows)
-        params = _params(node, x, y, layer, strip)
+        stride = attributes(node).strides[0]
+        strip = min(self._rows(node), y.stripe_height or y.rows)
+        block = self.knob("block", _blocks(node)[0])
+        narrow = _narrow(node) and block == y.cols and self.knob("narrow", 1) == 1
+        pitch = _pitch(node, narrow=narrow)
+        params = {
+            **_image(node, x, y),
+            "strip": strip,
+            "pitch": pitch,
+            "count": block,
+            "blocks": y.cols // block,
+            "rest": y.cols % block,
+            "narrow": int(narrow),
+            "zero_point": node.input(INPUT).quant.zero_point,
+            **layer.params,
+        }
         return KernelCall(
             header="arm_dsp/depthwise_conv2d.h",
             function="aboard_depthwise_conv2d_dsp",
@@ -141,9 +170,9 @@ def _geometry(node: Node) -> str | None:
     return None
 
 
-def _params(node: Node, x: View, y: View, layer: RequantisedLayer, strip: int) -> dict[str, Literal]:
+def _image(node: Node, x: View, y: View) -> dict[str, Literal]:
+    """Returns the fields of `aboard_depthwise_conv2d_dsp_t` up to the padding."""
     attrs = attributes(node)
-    count, blocks, rest = results(node.output.shape[2], attrs.strides[1])
     return {
         "in": x.literal(),
         "out": y.literal(),
@@ -152,37 +181,37 @@ def _params(node: Node, x: View, y: View, layer: RequantisedLayer, strip: int) -
         "stride": attrs.strides[0],
         "pad_top": attrs.padding.top,
         "pad_left": attrs.padding.left,
-        "strip": strip,
-        "pitch": _pitch(node),
-        "count": count,
-        "blocks": blocks,
-        "rest": rest,
-        "narrow": int(_narrow(node)),
-        "zero_point": node.input(INPUT).quant.zero_point,
-        **layer.params,
     }
 
 
-def results(cols: int, stride: int) -> tuple[int, int, int]:
-    """Returns the division of a row: results per block, number of blocks, results of a smaller last block."""
+def _blocks(node: Node) -> tuple[int, ...]:
+    """Returns the results per block that `arm_dsp/line_buffer.h` has code for; the preferred number first."""
+    cols, stride = node.output.shape[2], attributes(node).strides[1]
+    most = min(cols, _MOST_RESULTS[stride])
+    possible = [n for n in range(most, 0, -1) if n == cols or stride == 2 or n % 2 == 0]
+    own = block_size(cols, stride)
+    return (own, *(n for n in possible if n not in (own, 1)))
+
+
+def block_size(cols: int, stride: int) -> int:
+    """Returns the preferred number of results per block of a row."""
     most = _MOST_RESULTS[stride]
     if cols <= most:
-        return cols, 1, 0
-    fits = [n for n in range(2, most + 1) if cols % n == 0 and n % stride == 0]
-    count = max((n for n in fits if n >= most - 1 and (stride == 2 or n % 2 == 0)), default=most)
+        return cols
     if stride == 2:
-        count = next((n for n in (4, 3) if cols % n == 0), most)
-    return count, cols // count, cols % count
+        return next((n for n in (4, 3) if cols % n == 0), most)
+    fits = [n for n in range(2, most + 1) if cols % n == 0]
+    return max((n for n in fits if n >= most - 1 and n % 2 == 0), default=most)
 
 
 def _span(rows: int, stride: int) -> int:
     return (rows - 1) * stride + 3
 
 
-def _pitch(node: Node) -> int:
+def _pitch(node: Node, *, narrow: bool) -> int:
     """Returns the bytes of a row of a line buffer: all pixels in a row of windows, in whole words."""
     cols, stride = node.output.shape[2], attributes(node).strides[1]
-    if _narrow(node):
+    if narrow:
         return (cols + 1) // 2 * 4
     return (_span(cols, stride) + 1) // 2 * 4
 
@@ -197,7 +226,7 @@ def _narrow(node: Node) -> bool:
 def _strip(node: Node) -> int:
     """Returns the rows of the result per strip: the strips are as equal as the size of line buffers allows."""
     height, stride = node.output.shape[1], attributes(node).strides[0]
-    row = LINE_BUFFERS * _pitch(node)
+    row = LINE_BUFFERS * _pitch(node, narrow=_narrow(node))
     most = max((_BUFFER_BYTES // row - 3) // stride + 1, _LEAST_STRIP[stride])
     strips = -(-height // most)
     return -(-height // strips)

@@ -28,8 +28,8 @@ from aboard.kernels.portable.fully_connected import shape_params
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer, requantised
 from aboard.ops import fully_connected as op
-from aboard.ops.weighted import INPUT, Precision
-from aboard.target import Target
+from aboard.ops.weighted import INPUT, WEIGHTS, Precision
+from aboard.target import Knob, Target
 
 #: ABOARD_DSP_WIDE and ABOARD_DSP_WIDE_SHIFT of `arm_dsp/fully_connected.h`.
 WIDE, LINE_SHIFT = 4, 2
@@ -61,12 +61,17 @@ class DspS8(Implementation):
         return None
 
     @override
+    def knobs(self, node: Node, target: Target) -> tuple[Knob, ...]:
+        own = _direct(node)
+        both = node.input(WEIGHTS).shape[1] % dot.TAP_GROUP == 0
+        return (Knob("direct", (int(own), int(not own)) if both else (0,), "Inputs are widened for each block."),)
+
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         layer, each = _layer(node)
         factor, constant, shift = (0 if each else int(v[0]) for v in (layer.factor, layer.constant, layer.shift))
         third = 256 * constant + 128 if layer.is_single_rounding and not each else shift
-        width = layer.weights.shape[1]
-        direct = width > MOST_STAGED and width % dot.TAP_GROUP == 0
+        direct = self.knob("direct", int(_direct(node))) == 1
         groups = -(-layer.weights.shape[1] // dot.TAP_GROUP)
         return KernelCall(
             header="arm_dsp/fully_connected.h",
@@ -88,6 +93,12 @@ class DspS8(Implementation):
             code_variant=f"direct={int(direct)} single_rounding={int(layer.is_single_rounding)}",
             slow_epilogue=not layer.is_single_rounding,
         )
+
+
+def _direct(node: Node) -> bool:
+    """True if inputs are widened again for each block of channels by choice, as scratch for all would be large."""
+    width = node.input(WEIGHTS).shape[1]
+    return width > MOST_STAGED and width % dot.TAP_GROUP == 0
 
 
 def pack(layer: RequantisedLayer, *, each: bool) -> Array:

@@ -29,13 +29,19 @@ from aboard.kernels.registry import implements
 from aboard.kernels.weights import padded
 from aboard.kernels.windowed import groups, sliding_window
 from aboard.ops import conv2d as op
-from aboard.ops.weighted import INPUT, Precision
-from aboard.target import Target
+from aboard.ops.weighted import INPUT, WEIGHTS, Precision
+from aboard.target import Knob, Target
 
 HEADER = "arm_mve/conv2d.h"
 
 #: ABOARD_MVE_CHUNK and ABOARD_MVE_UNROLLED of `arm_mve/sums.h`, and the largest distance between rows of a window.
 CHUNK, UNROLLED, MAX_ADVANCE = 16, 12, 4095
+
+#: Numbers of chunks without a loop that `aboard tune` tries, the largest that code has room for first.
+_RUNS = UNROLLED, 4, 1
+
+#: Value of the knob `windows` for two pixels at once.
+_PAIRS = "pairs"
 
 #: Longest row of a window, in chunks, whose instructions are unrolled in the loop over rows.
 _MAX_ROW = 128
@@ -44,10 +50,10 @@ _MAX_ROW = 128
 MAX_STEP = 127
 
 
-def reach(rows: int, chunks: int, advance: int) -> dict[str, Literal]:
-    """Returns the fields of `aboard_mve_reach_t`; long runs are cut into equal runs of a loop."""
-    if rows == 1 and chunks > UNROLLED:
-        rows = next((n for n in range(2, chunks) if chunks % n == 0 and chunks // n <= UNROLLED), chunks)
+def reach(rows: int, chunks: int, advance: int, unrolled: int = UNROLLED) -> dict[str, Literal]:
+    """Returns the fields of `aboard_mve_reach_t`; runs longer than `unrolled` are cut into equal runs of a loop."""
+    if rows == 1 and chunks > unrolled:
+        rows = next((n for n in range(2, chunks) if chunks % n == 0 and chunks // n <= unrolled), chunks)
         chunks //= rows
     return {"rows": rows, "chunks": chunks, "advance": advance}
 
@@ -127,13 +133,37 @@ class MveS8(Implementation):
         return refusal(node, op.attributes(node).activation, op.AXIS)
 
     @override
+    def knobs(self, node: Node, target: Target) -> tuple[Knob, ...]:
+        x, y = (View.whole(t.shape, 1) for t in (node.input(INPUT), node.output))
+        result = _epilogue(node)
+        if _alone(node, x, y) and result.is_plain_single:
+            return ()
+        sources = [each.source.name.lower() for each in four_pixels.possible(node, x, y, result)]
+        shared = any(each.taps > 1 for each in four_pixels.possible(node, x, y, result))
+        column, chunks = _staged(node, x), math.ceil(math.prod(node.input(WEIGHTS).shape[1:]) / CHUNK)
+        return (
+            Knob("windows", (*sources, _PAIRS), "Four pixels from windows in this place, or two pixels at once."),
+            Knob("sliding", (1, 0) if shared else (0,), "Neighbouring windows share loads."),
+            Knob("staged", (1,) if column else (0, 1), "The windows of two pixels are copied before they are read."),
+            Knob("unroll", _RUNS if chunks > min(_RUNS) else _RUNS[:1], "Chunks without a loop, for two pixels."),
+        )
+
+    def _four_pixels(self, node: Node, x: View, y: View, result: EpilogueMve) -> four_pixels.FourPixels | None:
+        """Returns the source of windows for four pixels at a time; None for pixel pairs."""
+        windows = self.tuned.values.get("windows", "")
+        if windows == _PAIRS:
+            return None
+        found = four_pixels.possible(node, x, y, result, sliding=self.knob("sliding", 1) == 1)
+        return next((each for each in found if each.source.name.lower() == windows), found[0] if found else None)
+
+    @override
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
         x, y = packing.view(inputs), outputs[0]
         result = _epilogue(node)
         if _alone(node, x, y):
             # The first four channels of all pixels are written before the others are computed.
             return None
-        found = four_pixels.chosen(node, x, y, result)
+        found = self._four_pixels(node, x, y, result)
         if found is not None:
             return distance(sliding_window(node), x, y, found.reads)
         return distance(sliding_window(node), x, y, Reads.STAGED if line_buffer_cols(node, x) else Reads.PAIR)
@@ -143,9 +173,10 @@ class MveS8(Implementation):
         x, y = packing.view(inputs), outputs[0]
         matrix, result = packing.matrix(node, op.AXIS), _epilogue(node)
         alone = _alone(node, x, y) and result.is_plain_single
-        found = None if alone else four_pixels.chosen(node, x, y, result)
+        found = None if alone else self._four_pixels(node, x, y, result)
         if found is None:
-            return _pixel_pairs(node, x, y, matrix, result)
+            unrolled, staged = self.knob("unroll", UNROLLED), self.knob("staged", 0) == 1
+            return _pixel_pairs(node, x, y, matrix, result, unrolled, staged=staged)
         return _four_pixels(node, x, y, found, matrix, result)
 
 
@@ -183,13 +214,22 @@ def _four_pixels(
     )
 
 
-def _pixel_pairs(node: Node, x: View, y: View, matrix: Array, result: EpilogueMve) -> KernelCall:
+def _staged(node: Node, x: View) -> bool:
+    """True if windows must be copied: their rows are no whole chunks, or too far apart for an instruction."""
+    height, width = op.window(node)
+    run, stride = width * x.channels, line_buffer_cols(node, x) * x.channels or x.row_stride
+    reached = height == 1 or (0 <= stride - run <= MAX_ADVANCE and run <= _MAX_ROW * CHUNK)
+    return run % CHUNK > 0 or not reached
+
+
+def _pixel_pairs(
+    node: Node, x: View, y: View, matrix: Array, result: EpilogueMve, unrolled: int, *, staged: bool
+) -> KernelCall:
     """Returns the call that computes two pixels and four channels at once."""
     height, width = op.window(node)
     cols = line_buffer_cols(node, x)
     run, stride = width * x.channels, cols * x.channels or x.row_stride
-    reached = height == 1 or (0 <= stride - run <= MAX_ADVANCE and run <= _MAX_ROW * CHUNK)
-    direct = run % CHUNK == 0 and reached
+    direct = not staged and not _staged(node, x)
     column = 0 if direct else math.ceil(matrix.shape[1] / CHUNK) * CHUNK
     gap = stride - run if height > 1 else 0
     params: dict[str, Literal] = {
@@ -197,7 +237,7 @@ def _pixel_pairs(node: Node, x: View, y: View, matrix: Array, result: EpilogueMv
         "out": y.literal(),
         "joined": int(cols == 0 and _runs_on(node, x, y)),
         "column": column,
-        "reach": reach(height, run // CHUNK, gap) if direct else reach(1, column // CHUNK, 0),
+        "reach": reach(height, run // CHUNK, gap, unrolled) if direct else reach(1, column // CHUNK, 0, unrolled),
         "alone": int(_alone(node, x, y) and result.is_plain_single),
         "epilogue": result.params,
     }

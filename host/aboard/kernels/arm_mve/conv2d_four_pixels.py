@@ -87,22 +87,23 @@ class FourPixels:
         return Scratch(buffer_bytes + own, align=CHUNK, persistent=self.cols > 0)
 
 
-def chosen(node: Node, x: View, y: View, result: EpilogueMve) -> FourPixels | None:
-    """Returns the source of windows for four pixels at a time, or None if the kernel cannot compute the node.
+def possible(node: Node, x: View, y: View, result: EpilogueMve, *, sliding: bool = True) -> list[FourPixels]:
+    """Returns the sources of windows for four pixels at a time, the preferred first; none if pixel pairs are better.
 
     Args:
         node: A convolution of one group without dilation.
         x: View of the input.
         y: View of the result.
         result: The epilogue of its sums.
+        sliding: True if neighbouring windows share loads where they can.
     """
     if y.rows * y.cols < _LEAST_PIXELS:
-        return None
+        return []
     limited = (result.params["low"], result.params["high"]) != (-128, 127)
     if limited or result.form is EpilogueForm.DOUBLE or y.channels % 2 or not 0 <= 3 * y.pixel_stride < _MAX_SCATTER:
-        return None
-    possible = (_direct(node, x, y), _line_buffer(node, x, y), _im2col(node, x, y))
-    return next((found for found in possible if found is not None), None)
+        return []
+    found = (_direct(node, x, y), _line_buffer(node, x, y, sliding=sliding), _im2col(node, x, y))
+    return [each for each in found if each is not None]
 
 
 def _whole_rows(*views: View) -> bool:
@@ -121,14 +122,14 @@ def _direct(node: Node, x: View, y: View) -> FourPixels | None:
     return FourPixels(Source.DIRECT, joined, 0, 1, 1, chunks, distance, exact, not exact or y.cols % PIXELS > 0)
 
 
-def _line_buffer(node: Node, x: View, y: View) -> FourPixels | None:
+def _line_buffer(node: Node, x: View, y: View, *, sliding: bool) -> FourPixels | None:
     attrs, (height, width) = op.attributes(node), op.window(node)
     if x.channels % CHUNK or y.cols < PIXELS:
         return None
     stride, depth = attrs.strides[1], x.channels
     cols = (y.cols - 1) * stride + width
-    sliding = stride == 1 and 1 < width <= _MAX_TAPS
-    taps, run = (width, depth) if sliding else (1, width * depth)
+    shared = sliding and stride == 1 and 1 < width <= _MAX_TAPS
+    taps, run = (width, depth) if shared else (1, width * depth)
     distance = stride * depth
     furthest = (PIXELS + taps - 2) * distance + run - CHUNK
     if furthest > _MAX_OFFSET or cols * depth > _MAX_ADVANCE:

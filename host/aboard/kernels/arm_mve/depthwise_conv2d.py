@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from typing_extensions import override
@@ -31,7 +32,7 @@ from aboard.kernels.windowed import sliding_window
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes, window
 from aboard.ops.weighted import INPUT, Precision
-from aboard.target import Target
+from aboard.target import Knob, Target
 
 HEADER = "arm_mve/depthwise_conv2d.h"
 
@@ -43,6 +44,9 @@ COLS, TAPS = 8, 32
 
 #: Order of a block's channels after widening: every fourth from 0, from 2, from 1 and from 3.
 ORDER = np.array([start + step for start in (0, 2, 1, 3) for step in range(0, BLOCK, LANES)])
+
+#: Value of the knob `form` for sixteen channels at once.
+_SIXTEEN = "sixteen_channels"
 
 #: Largest sum of absolute weights whose products with any int8 fit 16 bits.
 _MAX_WEIGHTS = 255
@@ -95,9 +99,33 @@ class MveS8(Implementation):
         return None
 
     @override
+    def knobs(self, node: Node, target: Target) -> tuple[Knob, ...]:
+        own, found = _chosen(node), packed.possible(node, _epilogue(node))
+        names = [
+            _SIXTEEN if own is None else own.name,
+            *([_SIXTEEN] if _few_taps(node) else []),
+            *(g.name for g in found),
+        ]
+        several = any(g.whole and g.across.number == 0 for g in found)
+        return (
+            Knob("form", tuple(dict.fromkeys(names)), "Sixteen channels at once, or how pixels are packed in words."),
+            Knob("in_parts", (0, 1) if several else (0,), "Lines are copied as they are needed, not all together."),
+        )
+
+    def _chosen(self, node: Node) -> packed.PackedGeometry | None:
+        """Returns the geometry of packed pixels; None for sixteen channels at once."""
+        form = self.tuned.values.get("form")
+        if form == _SIXTEEN:
+            return None
+        named = (g for g in packed.possible(node, _epilogue(node)) if g.name == form)
+        found = _chosen(node) if form is None else next(named)
+        in_parts = found is not None and found.across.number == 0 and self.knob("in_parts", 0) == 1
+        return replace(found, in_parts=True) if found is not None and in_parts else found
+
+    @override
     def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
         """Allowed if the line buffer holds a whole image: a block of channels is copied before results are written."""
-        found = _chosen(node)
+        found = self._chosen(node)
         same = node.input(INPUT).shape == node.output.shape
         return ((0, 0),) if found is not None and found.whole and same else ()
 
@@ -105,7 +133,7 @@ class MveS8(Implementation):
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
         """Blocks of rows are read and written alternately."""
         x, y = packing.view(inputs), outputs[0]
-        found = _chosen(node)
+        found = self._chosen(node)
         rows = 1
         if found is not None:
             if found.whole:
@@ -117,13 +145,13 @@ class MveS8(Implementation):
     @override
     def row_wise(self, node: Node) -> RowWise | None:
         """One row at a time, with a persistent line buffer, if sixteen channels are computed at once."""
-        return RowWise(keeps=True) if _chosen(node) is None else None
+        return RowWise(keeps=True) if self._chosen(node) is None else None
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         x, y = packing.view(inputs), outputs[0]
         matrix, result = packing.matrix(node, op.AXIS), _epilogue(node)
-        found = _chosen(node)
+        found = self._chosen(node)
         if found is None:
             return _channels_at_once(node, x, y, matrix, result)
         fitting = packed.viewed(node, found, y)

@@ -87,12 +87,20 @@ class PackedGeometry:
         across: ImageAxis of which four neighbours share a word.
         along: ImageAxis of consecutive words.
         lines: Lines of results that are computed together.
+        in_parts: True to copy lines as they are needed, also if all would fit.
     """
 
     packing: Packing
     across: ImageAxis
     along: ImageAxis
     lines: int
+    in_parts: bool = False
+
+    @property
+    def name(self) -> str:
+        """Name in tuning records, unique among the geometries of a node."""
+        axis = ("rows", "cols")[self.across.number]
+        return f"{self.packing.name.lower()}_{axis}_{self.lines}"
 
     def groups(self, lines: int) -> int:
         """Groups of eight results in `lines` lines."""
@@ -132,7 +140,7 @@ class PackedGeometry:
     @property
     def whole(self) -> bool:
         """True if all lines of an image are copied together, for every view."""
-        return self.passes * self.strips * self.places * 4 * BLOCK <= _WHOLE_BYTES
+        return not self.in_parts and self.passes * self.strips * self.places * 4 * BLOCK <= _WHOLE_BYTES
 
     @property
     def cost(self) -> float:
@@ -189,22 +197,31 @@ def _of(across: ImageAxis, along: ImageAxis) -> Iterator[PackedGeometry]:
         yield PackedGeometry(Packing.ONE, across, along, 1)
 
 
-def chosen(node: Node, result: EpilogueMve, alone: bool = False) -> PackedGeometry | None:
-    """Returns the cheapest geometry of a node, or None if none is possible or the other kernel is cheaper.
+def possible(node: Node, result: EpilogueMve) -> list[PackedGeometry]:
+    """Returns the geometries that can compute a node, the cheapest first.
 
-    The result applies to tensors stored whole; `viewed` adapts it to other views.
+    They apply to tensors stored whole; `viewed` adapts them to other views.
 
     Args:
         node: A depthwise convolution without dilation and multiplier.
         result: The epilogue of its sums.
-        alone: True if the other kernel cannot compute the node.
     """
     if result.form is EpilogueForm.DOUBLE or (result.params["low"], result.params["high"]) != (-128, 127):
-        return None
-    rows, cols = _axes(node)
-    possible = _geometries(node, View.whole(node.output.shape, 1))
+        return []
     # If an image is copied in parts, the parts are rows, so that the result can overwrite the operand.
-    found = next((g for g in possible if g.whole or g.across.number == 0), None)
+    return [g for g in _geometries(node, View.whole(node.output.shape, 1)) if g.whole or g.across.number == 0]
+
+
+def chosen(node: Node, result: EpilogueMve, alone: bool = False) -> PackedGeometry | None:
+    """Returns the cheapest of the `possible` geometries, or None if there is none or the other kernel is cheaper.
+
+    Args:
+        node: As for `possible`.
+        result: The epilogue of its sums.
+        alone: True if the other kernel cannot compute the node.
+    """
+    found = next(iter(possible(node, result)), None)
+    rows, cols = _axes(node)
     pixel = rows.taps * cols.taps * _OTHER_TAP + _OTHER_PIXEL
     other = rows.outputs * (cols.outputs * pixel + _OTHER_ROW) / BLOCK
     return found if found is not None and (alone or found.cost <= other) else None

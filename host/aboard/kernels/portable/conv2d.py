@@ -27,7 +27,7 @@ from aboard.kernels.weights import padded
 from aboard.kernels.windowed import Convolution, PixelPairs, groups
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, Precision
-from aboard.target import Target
+from aboard.target import Knob, Target
 
 #: Part of the int8 kernel that is a layer's own code: all of it, the loop over pixels, none.
 FUNCTIONS_S8 = {"speed": "aboard_conv2d_s8_own", "balanced": "aboard_conv2d_s8", "size": "aboard_conv2d_s8_shared"}
@@ -80,6 +80,11 @@ class PortableS8(PixelPairs):
         return packing.refusal(node, Precision.INT8, op.AXIS)
 
     @override
+    def knobs(self, node: Node, target: Target) -> tuple[Knob, ...]:
+        others = [opt for opt in FUNCTIONS_S8 if opt != target.opt]
+        return (Knob("inlined", (target.opt, *others), "The code of a layer that is its own, as with this -opt."),)
+
+    @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         x, y = packing.view(inputs), outputs[0]
         matrix = packing.matrix(node, op.AXIS)
@@ -96,7 +101,7 @@ class PortableS8(PixelPairs):
         scratch = 2 * weights.shape[2] + (0 if direct else matrix.shape[1])
         return KernelCall(
             header="portable/conv2d.h",
-            function=FUNCTIONS_S8[target.opt],
+            function=FUNCTIONS_S8[str(self.tuned.values.get("inlined", target.opt))],
             params_type="aboard_conv2d_s8_t",
             params=params,
             arguments=(

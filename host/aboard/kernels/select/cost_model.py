@@ -56,6 +56,7 @@ class Prediction:
         cycles_fit: Median relative error of the cycles of the fitted layers, which decides between kernels; None if
             unknown for this core and kernel.
         is_measured: False for a formula, and for measurements of another kernel.
+        is_timed: True if the cycles are those of a board's clock.
     """
 
     instructions: int
@@ -64,6 +65,12 @@ class Prediction:
     error: float | None
     cycles_fit: float | None = None
     is_measured: bool = True
+    is_timed: bool = False
+
+    @property
+    def time(self) -> int:
+        """Cycles as far as they are known: those of a board, else one for each instruction."""
+        return self.cycles if self.is_timed else self.instructions
 
 
 @dataclass(frozen=True)

@@ -135,6 +135,11 @@ def forced(rule: Rule) -> Iterator[None]:
         _rule = before
 
 
+def is_forced() -> bool:
+    """True within the context of `forced`."""
+    return _rule is not None
+
+
 def explain(node: Node, target: Target) -> Explanation:
     """Returns every implementation of a node's op with the reason for or against it, for a model of this node alone."""
     return explain_each([node], target, None)[0]
@@ -183,7 +188,7 @@ def explain_each(
 def _candidates(node: Node, target: Target, known: KnownNodes) -> Explanation:
     node_key = fingerprint(node)
     found = [
-        KernelCandidate(i, priority(i), known.refused.get(_key(i, node_key), partial(_refused, i, node, target)))
+        KernelCandidate(i, priority(i), known.refused.get(_key(i, node_key), partial(refusal, i, node, target)))
         for i in of(node.op)
     ]
     found.sort(key=lambda c: (-c.priority, c.implementation.name))
@@ -198,7 +203,8 @@ def _cost(node: Node, implementation: Implementation, target: Target, known: Kno
     return known.costs.get(_key(implementation, fingerprint(node)), lambda: cost(node, implementation, target))
 
 
-def _refused(implementation: Implementation, node: Node, target: Target) -> str:
+def refusal(implementation: Implementation, node: Node, target: Target) -> str:
+    """Returns why an implementation cannot compute a node on a target; "" if it can."""
     if not implementation.keys & target.keys:
         return f"needs one of {', '.join(sorted(implementation.keys))}"
     if node.attrs.rounding is Rounding.EXACT and not implementation.exact:
