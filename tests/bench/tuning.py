@@ -36,13 +36,18 @@ MODEL, BOARDS = "kws", ("arm/mps2_an386", "arm/mps3_an547")
 Row = dict[str, Any]
 
 
-def measured(board: str, trials: Path) -> Iterator[Row]:
-    """Yields a row for each kind of layer of the model: every point with its instructions."""
+def search(board: str, trials: Path | None) -> TuningSearch:
+    """Returns the search of a board; what was measured is kept in `trials`."""
     target = Target(boards.load(board).target).overridden({"opt": "speed"})
     bench = OnBoard(boards.load(board))
-    search = TuningSearch.prepare(models.path(MODEL), target, bench, samples=1, only=[HOST], trials=Trials(trials))
-    found = run(search, lambda note: print(board, note, flush=True))
-    for part in search.parts:
+    return TuningSearch.prepare(models.path(MODEL), target, bench, samples=1, only=[HOST], trials=Trials(trials))
+
+
+def measured(board: str, trials: Path) -> Iterator[Row]:
+    """Yields a row for each kind of layer of the model: every point with its instructions."""
+    plan = search(board, trials)
+    found = run(plan, lambda note: print(board, note, flush=True))
+    for part in plan.parts:
         tried = [trial for trial in found.trials if part.workload in trial.regions or not trial.regions]
         yield {
             "model": MODEL,
@@ -69,9 +74,8 @@ def tables(rows: Sequence[Row]) -> str:
     parts = []
     for board in dict.fromkeys(row["board"] for row in rows):
         lines = [line for row in rows if row["board"] == board and len(row["points"]) > 1 for line in _lines(row)]
-        parts.append(
-            f"### {board}\n\n" + markdown.table(("layer", "kernel", "knob", "instructions by value"), lines, 4)
-        )
+        head = ("layer", "kernel", "knob", "instructions by value")
+        parts.append(f"### {board}\n\n{markdown.table(head, lines, left=len(head))}")
     return "\n".join(parts)
 
 

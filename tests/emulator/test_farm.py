@@ -134,9 +134,9 @@ def test_models_are_measured_on_the_boards_of_a_farm(farm: Farm, capsys: pytest.
 def test_points_are_tried_on_the_boards_of_a_farm(
     farm: Farm, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    words = ["tune", "digits", "--target", "arm/mps2_an386 + fake", "--samples", "0", "--limit", "2", "--json"]
+    words = ["tune", "digits", "--target", "arm/mps2_an386 + fake", "--samples", "0", "--points", "2", "--json"]
     with fake_device(RUNS):
-        assert cli.invoke([*words, "--tuning", str(tmp_path / "t.json"), "--farm", farm.address]) == 0
+        assert cli.invoke([*words, "--only", "fake", "--tuning", str(tmp_path / "t.json"), "--farm", farm.address]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["ran_on"], found["unit"]) == ("arm/mps2_an386 (farm)", "instructions")
     assert [best["values"] for best in found["best"]] == [{"runs": 1}] * 2

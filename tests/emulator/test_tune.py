@@ -12,6 +12,7 @@ from aboard import boards, cli
 from aboard.base import resources
 from aboard.target import Knob
 from aboard.tuner.bench import OnBoard
+from aboard.tuner.run import run
 from aboard.tuner.search import TuningSearch
 from aboard.tuning.record_file import Records, store
 from support.fake_device import RUNS, SUITS, fake_device
@@ -34,7 +35,7 @@ def test_the_best_is_measured_recorded_and_taken(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ABOARD_TUNING", str(tmp_path / "records.json"))
     with fake_device(RUNS, SUITS):
-        found = call(capsys, "tune", "digits", "--target", TARGET, "--samples", "0", "--limit", "4")
+        found = call(capsys, "tune", "digits", "--target", TARGET, "--samples", "0", "--points", "4", "--only", "fake")
         run = call(capsys, "deploy", "digits", "--target", TARGET, "--profile")
         ops = call(capsys, "compile", "digits", "--target", TARGET)["ops"]
     assert (found["unit"], found["stale"]) == ("instructions", [])
@@ -67,7 +68,7 @@ def test_a_board_is_measured_in_ticks_and_a_bad_default_is_corrected(tmp_path: P
     target = "host/native -runtime=standalone + fake"
     with fake_device(often):
         model = resources.models() / "digits.tflite"
-        found = TuningSearch.prepare(model, target, bench, samples=0).run()
+        found = run(TuningSearch.prepare(model, target, bench, samples=0, only=["fake"]))
         store(tmp_path / "t.json", [best.record for best in found.best])
         tuned = aboard.compile(model, target=target, tuning=tmp_path / "t.json")
     assert found.bench == "host/native (serial)"

@@ -13,15 +13,17 @@ from aboard.kernels.contract import View
 from support import kernel_call, kernel_views
 from support.dsp_layers import DSP, POINTS, TAPS, TARGET, WIDE, implementations, layers, refusal
 from support.examples import examples
+from support.kernel_points import tuned
 from support.weighted_models import Layer
 
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
 
 
-def check(layer: Layer, x: View, y: View, ranges: list[tuple[int, int]]) -> None:
-    """Fails unless every implementation that accepts a layer computes it right."""
+def check(layer: Layer, x: View, y: View, ranges: list[tuple[int, int]], data: st.DataObject | None = None) -> None:
+    """Fails unless every implementation that accepts a layer computes it right, at a point that `data` draws."""
     (node,) = load(layer.model(), name="model").nodes
-    for implementation in implementations(node):
+    for own in implementations(node):
+        implementation = own if data is None else data.draw(tuned(own, node, TARGET))
         kernel_views.check(layer, lambda _, chosen=implementation: chosen, TARGET, x, y, ranges)  # type: ignore[misc]
 
 
@@ -30,14 +32,14 @@ def check(layer: Layer, x: View, y: View, ranges: list[tuple[int, int]]) -> None
 def test_strided_views_and_any_rows(data: st.DataObject, kind: str) -> None:
     layer = data.draw(layers(kind))
     x, y = (data.draw(kernel_call.views(shape, 1)) for shape in (layer.shape_in, layer.shape_out))
-    check(layer, x, y, data.draw(kernel_call.row_ranges(y.rows, 1)))
+    check(layer, x, y, data.draw(kernel_call.row_ranges(y.rows, 1)), data)
 
 
 @settings(max_examples=examples(15), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data(), layers("FULLY_CONNECTED"))
 def test_fully_connected_in_any_rows(data: st.DataObject, layer: Layer) -> None:
     x, y = (View.whole(shape, 1) for shape in (layer.shape_in, layer.shape_out))
-    check(layer, x, y, data.draw(kernel_call.row_ranges(y.rows, 1)))
+    check(layer, x, y, data.draw(kernel_call.row_ranges(y.rows, 1)), data)
 
 
 @pytest.mark.parametrize("outlier", [2**30, -(2**30)])

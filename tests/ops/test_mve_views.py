@@ -11,9 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import aboard
-from aboard.kernels.contract import View
+from aboard.ir import Node
+from aboard.kernels.contract import Implementation, View
 from support import kernel_call, kernel_views, mve_layers, one_op, sanitized
 from support.examples import examples
+from support.kernel_points import tuned
 from support.mve_layers import NAME, TARGET, implementation, refusal
 from support.weighted_models import Layer
 
@@ -33,14 +35,22 @@ def check(model: bytes, x: np.ndarray) -> None:
 @given(st.data(), mve_layers.windowed())
 def test_strided_views_and_any_rows(data: st.DataObject, layer: Layer) -> None:
     x, y = (data.draw(kernel_call.views(shape, 1)) for shape in (layer.shape_in, layer.shape_out))
-    kernel_views.check(layer, implementation, TARGET, x, y, data.draw(kernel_call.row_ranges(y.rows, y.rows)))
+
+    def at_a_point(node: Node) -> Implementation:
+        return data.draw(tuned(implementation(node), node, TARGET))
+
+    kernel_views.check(layer, at_a_point, TARGET, x, y, data.draw(kernel_call.row_ranges(y.rows, y.rows)))
 
 
 @settings(SETTINGS, max_examples=examples(12))
 @given(st.data(), mve_layers.window_layers("CONV_2D"))
 def test_convolutions_in_any_rows(data: st.DataObject, layer: Layer) -> None:
     x, y = (View.whole(shape, 1) for shape in (layer.shape_in, layer.shape_out))
-    kernel_views.check(layer, implementation, TARGET, x, y, data.draw(kernel_call.row_ranges(y.rows, 1)))
+
+    def at_a_point(node: Node) -> Implementation:
+        return data.draw(tuned(implementation(node), node, TARGET))
+
+    kernel_views.check(layer, at_a_point, TARGET, x, y, data.draw(kernel_call.row_ranges(y.rows, 1)))
 
 
 @settings(SETTINGS, max_examples=examples(12))

@@ -214,7 +214,7 @@ def _within_flash(graph: Graph, target: Target, aim: Aim, tuning: Tuning) -> Sch
 
 def _given(graph: Graph, target: Target, tuning: Tuning) -> tuple[GivenCascades | None, bool]:
     """Returns the cascades that a tuning gives, None to search them; and whether code is copied to RAM."""
-    if strategy.is_forced():
+    if not tunable.may_tune(target, tuning):
         return None, False
     found, code_in_ram = spans.chosen(graph, target, tuning)
     if found is None:

@@ -58,9 +58,14 @@ def tuned(chosen: Mapping[Node, Implementation], target: Target, tuning: Tuning)
     Raises:
         AboardError: A given point is not valid, or the records cannot be read.
     """
-    if strategy.is_forced():
+    if not may_tune(target, tuning):
         return dict(chosen)
     return {node: _tuned(node, implementation, target, tuning) for node, implementation in chosen.items()}
+
+
+def may_tune(target: Target, tuning: Tuning) -> bool:
+    """False where no point can apply: kernels are forced, or there are only records, which are those of a board."""
+    return not strategy.is_forced() and (target.hardware is not None or tuning.is_binding)
 
 
 def _tuned(node: Node, chosen: Implementation, target: Target, tuning: Tuning) -> Implementation:

@@ -85,6 +85,11 @@ class SpansKnob(Knob):
 
     nodes: int = 0
 
+    @property
+    def expected(self) -> str:
+        """What a value may be, for messages."""
+        return f"{SEARCHED}, {NONE}, or spans such as 0-3 7-9:2 of nodes 0 to {self.nodes - 1}"
+
     def allows(self, value: Value) -> bool:
         """True for `searched`, and for spans within the nodes."""
         if value == SEARCHED:

@@ -143,6 +143,11 @@ class Knob:
     values: tuple[Value, ...]
     help: str
 
+    @property
+    def expected(self) -> str:
+        """The values that a point may have, for messages."""
+        return f"one of: {', '.join(map(str, self.values))}"
+
     def allows(self, value: Value) -> bool:
-        """True for a value that a point may have: one of `values`."""
+        """True for a value that a point may have."""
         return value in self.values

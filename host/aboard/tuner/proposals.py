@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from aboard.kernels.tunable import KERNEL
 from aboard.tuning.space import Point
 
 #: Largest space that is tried whole, unless the user limits the points.
@@ -93,10 +94,11 @@ def _first(points: Sequence[Point], is_whole: bool) -> list[Point]:
     """Returns all points of a small space; of a large one those that change one knob, or the kernel alone."""
     if is_whole:
         return list(points)
+    #: The first point of each kernel.
     heads: dict[tuple[str, ...], Point] = {}
     found = []
     for point in points:
-        kind = (*point, str(next(iter(point.values()), "")))
+        kind = (*point, str(point.get(KERNEL)))
         default = heads.setdefault(kind, point)
         if sum(point[name] != default[name] for name in point) <= 1:
             found.append(point)

@@ -146,7 +146,7 @@ class _Run:
             ]
             before += mine[0] if mine else 0
             saved += mine[0] - min(mine) if mine else 0
-        return f"{-100 * saved / before:+.1f} %" if before else ""
+        return f"{100 * (before - saved) / before - 100:+.1f} %" if before else ""
 
     def _compiled(self, points: _Points) -> Module:
         plan = self.plan
@@ -227,10 +227,10 @@ class _Run:
 
     def _together(self, best: Sequence[Best], first: BenchRun) -> tuple[Module, BenchRun]:
         """Builds the best points together and returns the module with its run."""
-        if not best:
-            return self.plan.untuned, first
-        module = self._compiled(self._points_of(best))
-        outcome = self.built.run(module, "tuning, the best points together", of_host=True)
+        module, outcome = self.plan.untuned, first
+        if best:
+            module = self._compiled(self._points_of(best))
+            outcome = self.built.run(module, "tuning, the best points together", of_host=True)
         self.on_build(self._so_far())
         return module, outcome
 

@@ -58,7 +58,7 @@ class Space:
             if name not in knobs:
                 return f"no such knob, got {name}, expected one of: {', '.join(sorted(knobs))}"
             if not knobs[name].allows(value):
-                return f"value of {name}, got {value}, expected one of: {', '.join(map(str, knobs[name].values))}"
+                return f"value of {name}, got {value}, expected {knobs[name].expected}"
         return ""
 
     def _of(self, point: Point) -> tuple[Knob, ...]:

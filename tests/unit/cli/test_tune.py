@@ -50,8 +50,9 @@ def test_without_a_board_points_are_checked_and_not_measured(
     capsys: pytest.CaptureFixture[str], own_records: Path
 ) -> None:
     with fake_device(RUNS, SUITS):
-        result = call(capsys, "tune", "digits", "--target", HOST, "--limit", "3", "--samples", "1")
-        assert cli.invoke(["tune", "digits", "--target", HOST, "--limit", "1", "--samples", "0"]) == 0
+        words = ("tune", "digits", "--target", HOST, "--only", "fake")
+        result = call(capsys, *words, "--points", "3", "--samples", "1")
+        assert cli.invoke([*words, "--points", "1", "--samples", "0"]) == 0
     assert [trial["values"]["runs"] for trial in result["trials"]] == [2, 2, 1]
     assert all(trial["exact"] and trial["run"] is None for trial in result["trials"])
     assert (result["best"], result["records"], result["ran_on"], result["samples"]) == ([], None, "this process", 3)
@@ -61,7 +62,7 @@ def test_without_a_board_points_are_checked_and_not_measured(
 
 def test_a_point_that_is_not_exact_ends_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     with fake_device(RUNS, ZERO):
-        assert cli.invoke(["tune", "digits", "--target", HOST]) == 1
+        assert cli.invoke(["tune", "digits", "--target", HOST, "--only", "fake"]) == 1
     assert "error: tuning of fake, runs=2, zero=wrong: is not exact, got" in capsys.readouterr().err
 
 
@@ -72,7 +73,7 @@ def test_a_point_that_is_not_exact_ends_the_command(capsys: pytest.CaptureFixtur
             ("--target", "c -mcpu=cortex-m4 + fake"),
             "names no board, so that nothing can be measured, expected hardware",
         ),
-        (("--board", "arm/mps2_an386"), "digits: nothing to tune, got no device with knobs that computes a part of it"),
+        (("--board", "arm/mps2_an386", "--only", "fake"), "tuning: no such part, got fake. Choose one of: host"),
         (("--target", HOST, "--tuning", "."), ".: records cannot be read, got Is a directory"),
     ],
 )

@@ -16,7 +16,7 @@ from aboard.base import file_lock
 from aboard.errors import InputError
 from aboard.target import Knob, Target
 from aboard.tuning import record_file
-from aboard.tuning.choice import ChosenPoint, TunedRegion
+from aboard.tuning.choice import TunedPart, Tuning, choose, region
 from aboard.tuning.key import toolchain
 from aboard.tuning.record_file import Records, store
 from aboard.tuning.records import Provenance, Recorded, TuningRecord, by_key
@@ -33,9 +33,15 @@ def fake() -> Iterator[None]:
         yield
 
 
-def place(workload: str = "conv", target: str = f"{BOARD} + fake") -> TunedRegion:
+def place(workload: str = "conv", target: str = f"{BOARD} + fake") -> TunedPart:
     whole = Target(target)
-    return TunedRegion(whole, whole.devices[0], "fake", workload)
+    return region(whole, whole.devices[0], "fake", workload)
+
+
+def picked(tuning: Tuning, part: TunedPart) -> tuple[dict[str, Any], str]:
+    """Returns values and origin of the chosen point."""
+    found = choose(tuning, part)
+    return dict(found.values), found.origin
 
 
 def record(workload: str = "conv", rows: int | str = 8, **further: Any) -> TuningRecord:
@@ -47,9 +53,9 @@ def test_what_is_stored_is_found(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "tuning.json"
     store(path, [record(), record("pool", 1, fast=True)])
     found = Records(path, required=True)
-    assert found.choose(place()) == ChosenPoint({"rows": 8, "fast": False}, "record")
-    assert found.choose(place("pool")) == ChosenPoint({"rows": 1, "fast": True}, "record")
-    assert found.choose(place("other")) == ChosenPoint({"rows": 4, "fast": False}, "default")
+    assert picked(found, place()) == ({"rows": 8, "fast": False}, "record")
+    assert picked(found, place("pool")) == ({"rows": 1, "fast": True}, "record")
+    assert picked(found, place("other")) == ({"rows": 4, "fast": False}, "default")
     assert found.choose(place(target="arm/mps2_an385 + fake")).origin == "default"
     assert found.choose(place(target=f"{BOARD} + fake -model=v2")).origin == "default"
 
@@ -63,7 +69,7 @@ def test_a_record_is_that_of_a_device_in_its_surroundings(tmp_path: Path) -> Non
     assert found.choose(place(target=f"{BOARD} -input=kept -ram-max=64K + fake")).origin == "record"
     # Another device beside it.
     both = Target(f"{BOARD} + fake + cmsis-nn")
-    assert found.choose(TunedRegion(both, both.devices[0], "fake", "conv")).origin == "record"
+    assert found.choose(region(both, both.devices[0], "fake", "conv")).origin == "record"
 
 
 def test_boards_with_one_soc_share_records(tmp_path: Path) -> None:
@@ -77,7 +83,7 @@ def test_a_record_of_another_toolchain_is_left_aside(tmp_path: Path) -> None:
     store(tmp_path / "t.json", [tuning_records.record(f"{BOARD} + fake", "conv", {"rows": 8}, compiler="acc 1.0")])
     here = toolchain(place().target)
     origin = f"default, as the record is of acc 1.0, not of {here}"
-    assert Records(tmp_path / "t.json").choose(place()) == ChosenPoint({"rows": 4, "fast": False}, origin)
+    assert picked(Records(tmp_path / "t.json"), place()) == ({"rows": 4, "fast": False}, origin)
     store(tmp_path / "t.json", [record()])
     assert Records(tmp_path / "t.json").choose(place()).origin == "record"
     # The toolchain that a user names counts.
@@ -103,14 +109,14 @@ def test_the_order_of_storing_does_not_show(tmp_path: Path) -> None:
     assert one.read_bytes() == other.read_bytes()
     assert set(json.loads(one.read_text())["records"][0]) == {
         *("soc", "core", "kind", "opt", "toolchain"),
-        *("workload", "values", "unit", "count", "spread"),
+        *("workload", "values", "unit", "count", "spread", "calls"),
     }
 
 
 def test_a_record_of_another_version_is_left_aside(tmp_path: Path) -> None:
     store(tmp_path / "t.json", [record(rows=16), record("pool", columns=2)])
     found = Records(tmp_path / "t.json")
-    assert found.choose(place()) == ChosenPoint(
+    assert picked(found, place()) == (
         {"rows": 4, "fast": False},
         "default, as the record is of another version: value of rows, got 16, expected one of: 4, 1, 8",
     )
@@ -224,7 +230,7 @@ def test_where_a_record_comes_from_changes_nothing(tmp_path: Path) -> None:
     told = tuning_records.record(f"{BOARD} + fake", "conv", {"rows": 8}, provenance=made)
     store(tmp_path / "t.json", [told])
     assert list(Records(tmp_path / "t.json").entries.values()) == [told]
-    assert Recorded(by_key([told])).choose(place()) == Recorded(by_key([record()])).choose(place())
+    assert picked(Recorded(by_key([told])), place()) == picked(Recorded(by_key([record()])), place())
 
 
 def test_what_another_tuner_stored_meanwhile_is_kept_if_it_costs_no_more(tmp_path: Path) -> None:

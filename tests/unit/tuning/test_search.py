@@ -23,6 +23,7 @@ from aboard.partition.pattern import DevicePattern, any_tensor, constant, op
 from aboard.target import Knob, Target
 from aboard.tuner.bench import BenchRun, ThisProcess
 from aboard.tuner.found import Found
+from aboard.tuner.run import run
 from aboard.tuner.search import TuningSearch
 from aboard.tuning.key import device_key, toolchain
 from aboard.tuning.records import TuningRecord, by_key
@@ -62,9 +63,10 @@ class Counting:
 
 
 def search(bench: Any = None, target: str = TARGET, **options: Any) -> Found:
-    prepared = TuningSearch.prepare(MODEL, target, bench or ThisProcess(), **options)
-    built = []
-    found = prepared.run(lambda: built.append(1))
+    only = [device.kind.name for device in Target(target).devices]
+    prepared = TuningSearch.prepare(MODEL, target, bench or ThisProcess(), **{"only": only, **options})
+    built: list[str] = []
+    found = run(prepared, built.append)
     assert len(built) == prepared.builds
     return found
 
@@ -135,14 +137,14 @@ def test_a_limit_tries_the_defaults_then_what_was_recorded() -> None:
     with fake(RUNS, SUITS):
         best = search(Counting()).best
         known = by_key(TuningRecord(**{**b.record.model_dump(), "values": {"runs": 3, "suits": "few"}}) for b in best)
-        found = search(Counting(), limit=3, known=known)
+        found = search(Counting(), points=3, known=known)
     assert [trial.point for trial in found.trials] == [
         {"runs": 2, "suits": "few"},
         {"runs": 3, "suits": "few"},
         {"runs": 2, "suits": "many"},
     ]
     with fake(RUNS):
-        assert [trial.point for trial in search(Counting(), limit=1, known=known).trials] == [{"runs": 2}]
+        assert [trial.point for trial in search(Counting(), points=1, known=known).trials] == [{"runs": 2}]
 
 
 def test_a_point_that_is_not_exact_is_an_error_that_names_it() -> None:
@@ -162,10 +164,10 @@ def test_a_wrong_region_behind_a_softmax_is_found(monkeypatch: pytest.MonkeyPatc
     model = fake_device.softmax_model()
     with fake(SUBTLE):
         with pytest.raises(TargetError, match=text):
-            TuningSearch.prepare(model, TARGET, ThisProcess(), name="digits", samples=1).run()
+            run(TuningSearch.prepare(model, TARGET, ThisProcess(), name="digits", samples=1, only=["fake"]))
         # The outputs alone do not show it.
         monkeypatch.setattr(ThisProcess, "faults", lambda self, module, inputs: [])
-        found = TuningSearch.prepare(model, TARGET, ThisProcess(), name="digits", samples=1).run()
+        found = run(TuningSearch.prepare(model, TARGET, ThisProcess(), name="digits", samples=1, only=["fake"]))
     assert [trial.point["subtle"] for trial in found.trials] == ["right", "wrong"]
 
 
@@ -202,10 +204,15 @@ def test_a_point_whose_code_does_not_compile_is_named() -> None:
     assert isinstance(caught.value.__cause__, ToolError)
 
 
-@pytest.mark.parametrize("target", ["c -runtime=host", TARGET])
-def test_there_may_be_nothing_to_tune(target: str) -> None:
-    with fake(), pytest.raises(TargetError, match=r"digits: nothing to tune, got no device with knobs that computes a"):
-        TuningSearch.prepare(MODEL, target, ThisProcess())
+def test_there_may_be_nothing_to_tune() -> None:
+    text = r"digits: nothing to tune, got no device with knobs and no kernel with a choice that computes a part of it"
+    with fake(), pytest.raises(TargetError, match=text):
+        TuningSearch.prepare(MODEL, TARGET, ThisProcess(), only=["fake"])
+
+
+def test_a_part_that_is_not_there_cannot_be_tuned() -> None:
+    with fake(RUNS), pytest.raises(TargetError, match=r"^tuning: no such part, got fak\. Did you mean fake"):
+        TuningSearch.prepare(MODEL, TARGET, ThisProcess(), only=["fak"])
 
 
 def test_devices_are_tuned_one_after_another() -> None:
