@@ -34,7 +34,7 @@ from aboard.tuning.key import HOST
 if TYPE_CHECKING:
     from aboard.base.measured_cost import MeasuredCost
     from aboard.tuner.bench import Bench
-    from aboard.tuner.found import Best, Found, Memory, TriedPoint
+    from aboard.tuner.found import Best, Found, MemoryNeed, TriedPoint
     from aboard.tuning.records import TuningRecord
 
 
@@ -217,7 +217,7 @@ def _best(best: Best) -> BestInfo:
     )
 
 
-def _memory(memory: Memory) -> MemoryInfo:
+def _memory(memory: MemoryNeed) -> MemoryInfo:
     return MemoryInfo(ram_bytes=memory.ram_bytes, flash_bytes=memory.flash_bytes)
 
 

@@ -67,7 +67,7 @@ class Best:
 
 
 @dataclass(frozen=True)
-class Memory:
+class MemoryNeed:
     """The memory that a model needs.
 
     Attributes:
@@ -107,8 +107,8 @@ class Found:
     host: MeasuredCost | None
     default: MeasuredCost | None
     tuned: MeasuredCost | None
-    default_memory: Memory
-    tuned_memory: Memory | None = None
+    default_memory: MemoryNeed
+    tuned_memory: MemoryNeed | None = None
     unfinished: bool = False
 
 

@@ -27,7 +27,7 @@ from aboard.schedule.spans import Span
 from aboard.tuner import cascades
 from aboard.tuner.bench import BenchRun
 from aboard.tuner.built import Built, NotExactError
-from aboard.tuner.found import Best, Found, Memory, TriedPoint, best_points
+from aboard.tuner.found import Best, Found, MemoryNeed, TriedPoint, best_points
 from aboard.tuner.parts import calls, flash_bytes, ram_bytes
 from aboard.tuner.search import Group, TuningSearch
 from aboard.tuning import key, space
@@ -314,5 +314,5 @@ def _tried(module: Module, outcome: BenchRun, group: Group, point: Point) -> Tri
     return TriedPoint(group.label, point, regions, outcome.total, "", flash, counts)
 
 
-def _memory(module: Module) -> Memory:
-    return Memory(ram_bytes(module), module.schedule().program.flash(module.schedule().calls.target))
+def _memory(module: Module) -> MemoryNeed:
+    return MemoryNeed(ram_bytes(module), module.schedule().program.flash(module.schedule().calls.target))

@@ -23,7 +23,7 @@ from aboard.errors import InputError
 _Cost = tuple[int, Unit, int]
 
 
-class _Line(BaseModel):
+class _TrialLine(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     key: str
@@ -50,7 +50,7 @@ class Trials:
 
     def _read(self, text: str) -> None:
         try:
-            line = _Line.model_validate_json(text)
+            line = _TrialLine.model_validate_json(text)
         except ValidationError:
             return
         nodes = tuple(MeasuredCost(*cost) for cost in line.nodes)
@@ -69,7 +69,7 @@ class Trials:
         self._known[key] = measured
         if self.path is None:
             return
-        line = _Line(
+        line = _TrialLine(
             key=key,
             nodes=tuple(map(_cost, measured.nodes)),
             run=_cost(measured.run),

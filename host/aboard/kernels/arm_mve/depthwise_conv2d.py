@@ -106,10 +106,15 @@ class MveS8(Implementation):
             *([_SIXTEEN] if _few_taps(node) else []),
             *(g.name for g in found),
         ]
-        several = any(g.whole and g.across.number == 0 for g in found)
+        by_rows = [g for g in found if g.across.number == 0 and g.whole_bytes <= packed.MOST_WHOLE_BYTES]
+        parts = int(not by_rows[0].whole) if by_rows else 0
         return (
             Knob("form", tuple(dict.fromkeys(names)), "Sixteen channels at once, or how pixels are packed in words."),
-            Knob("in_parts", (0, 1) if several else (0,), "Lines are copied as they are needed, not all together."),
+            Knob(
+                "in_parts",
+                (parts, 1 - parts) if by_rows else (0,),
+                "Lines are copied as needed, not all together.",
+            ),
         )
 
     def _chosen(self, node: Node) -> packed.PackedGeometry | None:
@@ -119,8 +124,10 @@ class MveS8(Implementation):
             return None
         named = (g for g in packed.possible(node, _epilogue(node)) if g.name == form)
         found = _chosen(node) if form is None else next(named)
-        in_parts = found is not None and found.across.number == 0 and self.knob("in_parts", 0) == 1
-        return replace(found, in_parts=True) if found is not None and in_parts else found
+        in_parts = self.tuned.values.get("in_parts")
+        if found is None or in_parts is None or found.across.number == 1:
+            return found
+        return replace(found, in_parts=bool(in_parts) or found.whole_bytes > packed.MOST_WHOLE_BYTES)
 
     @override
     def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:

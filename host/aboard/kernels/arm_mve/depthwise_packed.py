@@ -27,8 +27,8 @@ BLOCK = 16
 #: ABOARD_DEPTHWISE_PACKED_RECORD, and the position of the single rounding's constants in a record.
 RECORD, CONSTANTS = 32, 20
 
-#: Largest size of the strips of all lines of an image, in bytes, for copying all lines together.
-_WHOLE_BYTES = 6144
+#: Largest size of the strips of all lines of an image, in bytes, for copying all lines together: by choice, and at all.
+_WHOLE_BYTES, MOST_WHOLE_BYTES = 6144, 32768
 
 #: Largest offset of eight scattered results, largest step between loads, and largest distance of two strips.
 _MAX_SCATTER, _MAX_STEP, _MAX_STRIP = 0xFFFF, 508, 0xFFFF
@@ -87,14 +87,14 @@ class PackedGeometry:
         across: ImageAxis of which four neighbours share a word.
         along: ImageAxis of consecutive words.
         lines: Lines of results that are computed together.
-        in_parts: True to copy lines as they are needed, also if all would fit.
+        in_parts: True to copy lines as they are needed, False to copy all together; None for what their size allows.
     """
 
     packing: Packing
     across: ImageAxis
     along: ImageAxis
     lines: int
-    in_parts: bool = False
+    in_parts: bool | None = None
 
     @property
     def name(self) -> str:
@@ -140,7 +140,12 @@ class PackedGeometry:
     @property
     def whole(self) -> bool:
         """True if all lines of an image are copied together, for every view."""
-        return not self.in_parts and self.passes * self.strips * self.places * 4 * BLOCK <= _WHOLE_BYTES
+        return self.whole_bytes <= _WHOLE_BYTES if self.in_parts is None else not self.in_parts
+
+    @property
+    def whole_bytes(self) -> int:
+        """Bytes of the strips of all lines."""
+        return self.passes * self.strips * self.places * 4 * BLOCK
 
     @property
     def cost(self) -> float:
