@@ -13,7 +13,7 @@ import jinja2
 from aboard import outputs
 from aboard.base import resources
 from aboard.errors import TargetError
-from aboard.target import INTERFACE, kinds
+from aboard.target import INTERFACE, aliases, kinds
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _TEMPLATE = "target"
@@ -38,6 +38,7 @@ def write(name: str, folder: Path, *, force: bool = False) -> list[str]:
         raise TargetError(f"kind {name!r}: not a name of a kind, expected lower case words as in my-npu. Rename it")
     if name in kinds():
         raise TargetError(f"kind {name}: is there already, expected a name of its own. Rename it")
+    aliases.refuse_kind(name)
     files = render(name)
 
     def fill(fresh: Path) -> None:

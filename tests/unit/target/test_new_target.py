@@ -64,6 +64,8 @@ def test_names_and_folders_that_will_not_do(tmp_path: Path) -> None:
         new_target.write("My NPU", tmp_path / "x")
     with pytest.raises(TargetError, match=r"kind cmsis-nn: is there already, expected a name of its own\. Rename it"):
         new_target.write("cmsis-nn", tmp_path / "x")
+    with pytest.raises(TargetError, match=r"kind nucleo-f7: is taken by a board, expected a name of its own\. Rename"):
+        new_target.write("nucleo-f7", tmp_path / "x")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("")
     with pytest.raises(ProjectError, match=r"full: holds 1 file that aboard did not write \(file\), expected a new"):
