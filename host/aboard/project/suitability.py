@@ -74,7 +74,7 @@ def _kind(board: Board) -> str:
 
 def _has_core(template: Template, board: Board) -> bool:
     """True if the template's system compiles for the core of a board."""
-    return not template.cores or cpus.find(board.core().mcpu).base in template.cores
+    return not template.cores or cpus.find(board.core().mcpu).known_base in template.cores
 
 
 def _needs_no_board(template: Template) -> bool:

@@ -160,7 +160,7 @@ def _keys(attrs: Mapping[str, Value]) -> frozenset[str]:
         found.add("riscv")
     if core.is_host_class:
         found.add("host")
-    return frozenset(found)
+    return core.keys | found
 
 
 C = register(
