@@ -30,7 +30,8 @@ _ATTRIBUTES = (
     ),
     Attribute(
         "hardware",
-        "Board the code runs on, `vendor/board` or `vendor/board:core`; implies the core. `aboard hardware` lists them",
+        "Board the code runs on, `vendor/board` or `vendor/board:core`, or its SoC, `vendor/soc`; implies the core. "
+        "`aboard hardware` lists boards and their SoCs",
         identity=True,
     ),
     Attribute(
