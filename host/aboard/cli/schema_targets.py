@@ -175,3 +175,4 @@ class NewTargetResult(Result):
     name: str = Field(description="Name of the kind.")
     path: str = Field(description="Folder of the package.")
     files: list[str] = Field(description="Files of the package, relative to `path`.")
+    next: str = Field(description="Command line that installs the package and runs its tests.")
