@@ -68,6 +68,22 @@ def test_modifiers_are_those_of_the_known_core(tmp_path: Path) -> None:
             cpu.find("acme-m4+nodsp")
 
 
+@pytest.mark.parametrize("known", [*cpu.names(), "cortex-m7+nofp.dp", "cortex-m55+nomve", "cortex-m33+nodsp+nofp"])
+def test_a_core_that_adds_nothing_is_compiled_as_the_known_one(known: str, tmp_path: Path) -> None:
+    write(tmp_path, CORE.format(more="").replace("cortex-m4", known))
+    with added_packages.on_path(tmp_path):
+        core, other = cpu.find("acme-m4"), cpu.find(known)
+        for tool in ("gcc", "zig") if not other.is_host_class else ("gcc", "clang", "zig"):
+            assert core.flags(tool) == other.flags(tool)
+        assert (core.cross_compiler, core.runs_here, core.is_generic) == (
+            other.cross_compiler,
+            other.runs_here,
+            other.is_generic,
+        )
+        options = "-runtime=host " if other.has_host_compiler else ""
+        assert Target(f"c {options}-mcpu=acme-m4").keys == Target(f"c {options}-mcpu={known}").keys
+
+
 def test_a_core_may_be_any_with_a_c_compiler(tmp_path: Path) -> None:
     write(tmp_path, CORE.format(more="").replace("cortex-m4", "generic"))
     with added_packages.on_path(tmp_path):
