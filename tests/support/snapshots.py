@@ -62,6 +62,7 @@ def places(folder: Path) -> tuple[Filter, ...]:
     return (
         Filter("folder of the session", re.escape(str(folder)), "<folder>"),
         Filter("checkout", re.escape(str(CHECKOUT)), "<checkout>"),
+        Filter("this Python", re.escape(shlex.quote(sys.executable)), "<python>"),
         Filter("version of aboard", rf"\baboard {re.escape(VERSION)}", "aboard <version>"),
         Filter("hint of click", r"^(Error: No such option:? '?--\w+).*$", r"\1 <hint>"),
         Filter("core of this machine", r"^(host/native +)(\S+ +)", lambda m: m[1] + "<core>".ljust(len(m[2]))),

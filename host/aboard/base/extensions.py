@@ -1,15 +1,15 @@
-"""Extensions by other packages, found through entry points: flasher classes, runner classes and target kinds.
+"""Extensions by other packages, found through entry points: flashers, runners, kinds of target, cores and kernels.
 
-An entry point for a flasher or a runner names a class. If a class cannot be loaded, aboard leaves it out and lists it
-with the problem. If a class fails later, the error names its package (`blamed`), because that failure is not a bug of
-aboard.
+An entry point for a flasher or a runner names a class, that for cores or kernels a record. If it cannot be loaded,
+aboard leaves it out and lists it with the problem. If it fails later, the error names its package (`blamed`), because
+that failure is not a bug of aboard.
 """
 
 from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
@@ -17,13 +17,15 @@ from typing import Any
 
 from aboard.errors import AboardError, PluginError
 
-#: Groups of entry points: `aboard.target.plugins`, `aboard.runners`, `aboard.flashers`.
-GROUPS = ("aboard.targets", "aboard.runners", "aboard.flashers")
+#: Groups of entry points: `aboard.target.plugins`, `aboard.runners`, `aboard.flashers`,
+#: `aboard.boards.core_packages`, `aboard.kernels.packages`.
+GROUPS = ("aboard.targets", "aboard.runners", "aboard.flashers", "aboard.cores", "aboard.kernels")
 #: Environment variable with names of entry points that aboard leaves out, separated by commas.
 DISABLED = "ABOARD_DISABLED_PLUGINS"
 #: Environment variable that makes aboard show the tracebacks of errors in other packages.
 TRACEBACK = "ABOARD_TRACEBACK"
-#: Version of the base classes of runners and flashers. It changes when an extension has to change too.
+#: Version of the base classes of runners and flashers, and of the records of cores and kernels. It changes when an
+#: extension has to change too.
 INTERFACE = 1
 
 
@@ -34,13 +36,13 @@ class Extension:
     Attributes:
         name: Name of the entry point.
         source: Package that has the entry point, and its version.
-        found: The class; None if it could not be loaded.
-        problem: Why the class could not be loaded.
+        found: The class or record; None if it could not be loaded.
+        problem: Why it could not be loaded.
     """
 
     name: str
     source: str
-    found: type[Any] | None
+    found: Any
     problem: str | None = None
 
 
@@ -51,7 +53,18 @@ def load(group: str, base: type) -> list[Extension]:
         group: Group of entry points, such as `aboard.flashers`.
         base: Base class that every class must derive from.
     """
-    return [_load(entry, base) for entry in entries(group)]
+    return [_load(entry, lambda thing: _derives(thing, base)) for entry in entries(group)]
+
+
+def load_records(group: str, record: type) -> list[Extension]:
+    """Returns the records that packages bring, by name of their entry points.
+
+    Args:
+        group: Group of entry points, such as `aboard.cores`.
+        record: Class of the records. A record has an `interface`, and may have a `name`, which is then that of the
+            entry point.
+    """
+    return [_load(entry, lambda thing: _is_record(thing, record)) for entry in entries(group)]
 
 
 def entries(group: str) -> list[EntryPoint]:
@@ -99,14 +112,14 @@ def plugin_error(error: Exception) -> PluginError | None:
     return None
 
 
-def _load(entry: EntryPoint, base: type) -> Extension:
+def _load(entry: EntryPoint, unlike: Callable[[object], str]) -> Extension:
     source = source_of(entry)
     try:
         thing = entry.load()
     except (Exception, SystemExit) as error:
         # Foreign code may raise anything. The message goes into the status of the package, and aboard goes on.
         return Extension(entry.name, source, None, _unloadable(entry, error))
-    problem = _problem(entry, thing, base)
+    problem = _problem(entry, thing, unlike(thing))
     return Extension(entry.name, source, None if problem else thing, problem)
 
 
@@ -114,16 +127,29 @@ def _unloadable(entry: EntryPoint, error: BaseException) -> str:
     return f"{entry.value} cannot be imported, got {type(error).__name__}: {error}. Repair or remove the package"
 
 
-def _problem(entry: EntryPoint, thing: object, base: type) -> str | None:
-    if not isinstance(thing, type) or not issubclass(thing, base):
+def _derives(thing: object, base: type) -> str:
+    """Returns the type that was expected of a thing which is no class that derives from `base`; empty if it is."""
+    found = isinstance(thing, type) and issubclass(thing, base)
+    return "" if found else f"a class that derives from {base.__module__}.{base.__name__}"
+
+
+def _is_record(thing: object, record: type) -> str:
+    """Returns the type that was expected of a thing which is no `record`; empty if it is."""
+    return "" if isinstance(thing, record) else f"{record.__module__}.{record.__name__}"
+
+
+def _problem(entry: EntryPoint, thing: object, expected: str) -> str | None:
+    if expected:
         return (
-            f"{entry.value} is of the wrong type, got {getattr(thing, '__name__', thing)!s}, expected a class that "
-            f"derives from {base.__module__}.{base.__name__}. Name one in the entry point"
+            f"{entry.value} is of the wrong type, got {getattr(thing, '__name__', thing)!s}, expected {expected}. "
+            "Name one in the entry point"
         )
-    if getattr(thing, "name", None) != entry.name:
+    # A class must have a name; a record of kernels has none.
+    name = getattr(thing, "name", None if isinstance(thing, type) else entry.name)
+    if name != entry.name:
         return (
-            f"{entry.value} has another name, got {getattr(thing, 'name', None)}, expected {entry.name}. "
-            "Call the entry point as the class"
+            f"{entry.value} has another name, got {name}, expected {entry.name}. "
+            "Call the entry point as the class or record"
         )
     interface = getattr(thing, "interface", None)
     if interface != INTERFACE:

@@ -79,6 +79,8 @@ __all__ = [
 
 #: Prefix of the id of a board of which only the core is known.
 CORE = "core:"
+#: Prefix of the id of a board of which only the SoC is known.
+SOC = "soc:"
 
 
 class Board(BoardRecord):
@@ -87,7 +89,7 @@ class Board(BoardRecord):
     `Board.model_validate(board.model_dump())` gives the same board without any file.
 
     Attributes:
-        id: `vendor/board`; `zephyr:BOARD` or `core:NAME` without a board file.
+        id: `vendor/board`; `zephyr:BOARD`, `soc:vendor/soc` or `core:NAME` without a board file.
         name: Name for people.
         soc: Id of the SoC file.
         source: Source of the board's figures.
@@ -153,18 +155,20 @@ class Board(BoardRecord):
             BoardError: The board has no core of that name.
         """
         wanted = name or self.selected
+        here = self.id.removeprefix(SOC)
+        where = f"SoC {here}" if self.is_soc else f"board {here}"
         found = next((core for core in self.cores if wanted in (None, core.name, *core.aliases)), None)
         if found is None:
             known = ", ".join(core.name for core in self.cores)
             gpu = next((gpu for gpu in self.gpus if gpu.name == name), None)
             if gpu is not None:
                 raise BoardError(
-                    f"board {self.id}: {name} is a GPU, which is not supported, got {gpu.model}, expected a CPU core: "
-                    f"{known}. Write it as in {self.id}:{self.cores[0].name}"
+                    f"{where}: {name} is a GPU, which is not supported, got {gpu.model}, expected a CPU core: "
+                    f"{known}. Write it as in {here}:{self.cores[0].name}"
                 )
             raise BoardError(
-                f"board {self.id}: unknown core, got {name}, expected one of: {known}. Write it as in "
-                f"{self.id}:{self.cores[0].name}"
+                f"{where}: unknown core, got {name}, expected one of: {known}. Write it as in "
+                f"{here}:{self.cores[0].name}"
             )
         return found
 
@@ -178,11 +182,17 @@ class Board(BoardRecord):
         return self.id.startswith(CORE)
 
     @property
+    def is_soc(self) -> bool:
+        """True if only the SoC of the board is known: its cores, memory and accelerators."""
+        return self.id.startswith(SOC)
+
+    @property
     def target(self) -> str:
-        """Target string of the core: `vendor/board`, with `:core` if the board has several cores."""
+        """Target string of the core: `vendor/board` or `vendor/soc`, with `:core` if there are several cores."""
         if self.is_core:
             return f"c -mcpu={self.core().mcpu}"
-        return self.id if len(self.cores) == 1 else f"{self.id}:{self.core().name}"
+        here = self.id.removeprefix(SOC)
+        return here if len(self.cores) == 1 else f"{here}:{self.core().name}"
 
     @property
     def is_host(self) -> bool:
@@ -278,7 +288,7 @@ def _homeless(board: Board) -> Iterator[str]:
     for role in ("load", "data"):
         homes = [region.name for region in board.memory if getattr(region, role)]
         expected = 0 if board.is_host or board.is_core else 1
-        if len(homes) != expected:
+        if len(homes) != expected and not (board.is_soc and not homes):
             got = ", ".join(homes) or "none"
             core = f" for core {board.core().name}" if len(board.cores) > 1 else ""
             yield f"memory: {role} = true in the wrong number of regions{core}, got {got}, expected {expected} region"

@@ -1,11 +1,6 @@
-"""The table of CPU cores: the features of each core and the compiler flags that select it.
+"""Finds CPU cores by name: the cores of the table (`core_table`), and the cores of packages (`core_packages`).
 
-Cores have the names that gcc uses. If a unit of the core is optional, the name takes gcc's modifiers:
-`cortex-m4+nofp`, `cortex-m33+nodsp+nofp`, `cortex-m7+nofp.dp`, `cortex-m55+nomve`.
-
-One rule for floating point: if the core has an FPU, the code uses the FPU and passes floats in its registers
-(hard-float ABI). If the core has no FPU, the ABI is soft-float. No other ABI is used, so that all objects of an image
-agree.
+Packages are loaded when a name is not in the table, or when all names are asked for.
 """
 
 from __future__ import annotations
@@ -13,262 +8,17 @@ from __future__ import annotations
 import functools
 import platform
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Literal
 
+from aboard.boards import core_packages
+from aboard.boards.core_table import CORES, GENERIC, Cpu, MacInstruction, Tool, host_arch, modified
 from aboard.errors import TargetError, did_you_mean
 
-Tool = Literal["gcc", "clang", "zig"]
-
-#: Features that each modifier removes.
-_MODIFIERS: Mapping[str, frozenset[str]] = {
-    "nodsp": frozenset({"dsp"}),
-    # Helium (MVE) needs the floating-point registers, which the soft-float ABI does not use.
-    "nofp": frozenset({"fpu", "fpu64", "mve", "mve_float"}),
-    "nofp.dp": frozenset({"fpu64"}),
-    "nomve": frozenset({"mve", "mve_float"}),
-    "nomve.fp": frozenset({"mve_float"}),
-}
-
-#: Name of the core that stands for every core that the table lacks.
-GENERIC = "generic"
-
-#: Instruction sets of host-class cores, by the name that platform.machine() returns.
-_MACHINES: Mapping[str, str] = {"x86_64": "x86-64", "amd64": "x86-64", "aarch64": "aarch64", "arm64": "aarch64"}
-
-
-@dataclass(frozen=True)
-class MacInstruction:
-    """The instruction of a core with the most multiply-accumulates per instruction.
-
-    Attributes:
-        name: Name of the instruction, or of two instructions that together multiply and accumulate.
-        macs: Multiply-accumulates per instruction; 0.5 if two instructions are needed.
-    """
-
-    name: str
-    macs: float
-
-
-@dataclass(frozen=True)
-class Cpu:
-    """A core with its optional units.
-
-    Attributes:
-        name: Name with its modifiers: `cortex-m4`, `cortex-m33+nodsp`, `rv32imc`, `x86-64`.
-        arch: Instruction set: `armv6-m`, `armv7-m`, `armv7e-m`, `armv8-m.main`, `armv8.1-m.main`, `rv32`, `x86-64`,
-            `aarch64`; `c99` for `generic`.
-        features: Features: `thumb2`, `div` (integer division), `mul64` (32 x 32 to 64 bits), `dsp` (SXTB16,
-            SMLAD), `fpu` (float32), `fpu64` (float64), `mve` and `mve_float` (Helium), `unaligned` (load and store of
-            words at any address), `atomics`, `compressed`, `simd` (vectors of a host-class core).
-        fpu: gcc's name of the FPU; `none` if the core has no FPU.
-        is_host_class: True for cores that run an operating system with processes.
-        modifiers: Modifiers for the units that are left out, sorted.
-        endianness: Byte order of data; `any` for `generic`.
-        pointer_bytes: Bytes of an address; None for `generic`.
-    """
-
-    name: str
-    arch: str
-    features: frozenset[str]
-    fpu: str = "none"
-    is_host_class: bool = False
-    modifiers: tuple[str, ...] = ()
-    endianness: Literal["little", "any"] = "little"
-    pointer_bytes: int | None = 4
-    #: Modifiers that may be used with this core.
-    optional: tuple[str, ...] = field(default=(), repr=False)
-
-    @property
-    def base(self) -> str:
-        """Name without modifiers."""
-        return self.name.partition("+")[0]
-
-    @property
-    def float_abi(self) -> Literal["soft", "hard"]:
-        """`hard` if the core has an FPU, else `soft`."""
-        return "hard" if "fpu" in self.features else "soft"
-
-    @property
-    def is_arm_m(self) -> bool:
-        """True for Cortex-M cores."""
-        return self.arch.endswith(("-m", "-m.main"))
-
-    @property
-    def is_riscv(self) -> bool:
-        """True for RISC-V cores."""
-        return self.arch.startswith("rv")
-
-    @property
-    def is_generic(self) -> bool:
-        """True for `generic`, which is no core of its own: any core with a C99 compiler."""
-        return self.base == GENERIC
-
-    @property
-    def has_host_compiler(self) -> bool:
-        """True if the code is compiled as programs of a machine of host class are: for such cores and for `generic`."""
-        return self.is_host_class or self.is_generic
-
-    @property
-    def cross_compiler(self) -> str:
-        """Command of the gcc cross compiler for this core; `cc`, the compiler of this machine, for `generic`."""
-        if self.is_generic:
-            return "cc"
-        if self.is_arm_m:
-            return "arm-none-eabi-gcc"
-        if self.is_riscv:
-            return "riscv64-unknown-elf-gcc"
-        return {"x86-64": "x86_64-linux-gnu-gcc", "aarch64": "aarch64-linux-gnu-gcc"}[self.arch]
-
-    @property
-    def runs_here(self) -> bool:
-        """True if this machine can execute code for the core: both have the same instruction set, or it has none."""
-        return self.is_generic or (self.is_host_class and self.arch == _host_arch())
-
-    def mac_instruction(self, element: str) -> MacInstruction | None:
-        """Returns the instruction that gives a lower bound on the core's instructions for multiply-accumulates.
-
-        Args:
-            element: The numpy name of the element type of the activations.
-
-        Returns:
-            The instruction; None for floats on a core without an FPU, and for host-class cores and `generic`, whose
-            instructions are not counted.
-        """
-        if self.has_host_compiler:
-            return None
-        rows = _MAC_INSTRUCTIONS.get(element, ())
-        return next((found for feature, found in rows if feature is None or feature in self.features), None)
-
-    def flags(self, tool: Tool) -> tuple[str, ...]:
-        """Returns the flags that select this core in the compiler and in the linker.
-
-        Args:
-            tool: `gcc`, `clang` (host-class cores only) or `zig` (the arguments after `zig cc`).
-
-        Returns:
-            The flags; none for `generic`, whose compiler the user selects.
-        """
-        if self.is_generic:
-            return ()
-        if tool == "zig":
-            return _zig_flags(self)
-        if self.is_arm_m:
-            fpu = () if self.float_abi == "soft" else (f"-mfpu={self.fpu}",)
-            # firmware/include/aboard/config.h gives the reason. That file covers models; this flag covers all other
-            # code.
-            counted = ("-fno-branch-count-reg",) if self.arch == "armv8.1-m.main" else ()
-            return (f"-mcpu={self.name}", "-mthumb", f"-mfloat-abi={self.float_abi}", *fpu, *counted)
-        if self.is_riscv:
-            # gcc 12 accepts csrr only with _zicsr, which selects a multilib that Debian does not build. ISA 2.2
-            # includes csrr.
-            abi = "ilp32f" if self.float_abi == "hard" else "ilp32"
-            return (f"-march={self.name}", f"-mabi={abi}", "-misa-spec=2.2")
-        return (f"-march={self.name}",) if self.arch == "x86-64" else (f"-mcpu={self.name}",)
-
-    def with_fpu(self, fpu: str) -> Cpu | None:
-        """Returns the core with another FPU (a name as in `fpu`); None if the core is not made with that FPU."""
-        if fpu == self.fpu:
-            return self
-        variants = (find("+".join((self.name, m))) for m in self.optional if m.startswith("nofp"))
-        return next((v for v in variants if v.fpu == fpu), None)
-
-
-def _zig_flags(cpu: Cpu) -> tuple[str, ...]:
-    """Returns flags of `zig cc` that turn off its defaults: traps on undefined behaviour, and frame pointers."""
-    if cpu.is_arm_m:
-        suffix = "hf" if cpu.float_abi == "hard" else ""
-        select = f"-target thumb-freestanding-eabi{suffix} -mcpu={_zig_arm(cpu)}"
-    elif cpu.is_riscv:
-        letters = "".join(f"+{letter}" for letter in cpu.name.removeprefix("rv32i"))
-        abi = " -mabi=ilp32f" if cpu.float_abi == "hard" else ""
-        select = f"-target riscv32-freestanding-none -mcpu=generic_rv32{letters}{abi}"
-    else:
-        machine = {"x86-64": "x86_64", "aarch64": "aarch64"}[cpu.arch]
-        select = f"-target {machine}-linux-gnu -mcpu={cpu.name.replace('-', '_')}"
-    return (*select.split(), "-fno-sanitize=undefined", "-fomit-frame-pointer")
-
-
-def _zig_arm(cpu: Cpu) -> str:
-    """Returns zig's name of a Cortex-M core, with its optional units. zig's plain names exclude optional units."""
-    units = []
-    if cpu.arch.startswith("armv8-m") and "dsp" in cpu.features:
-        units.append("dsp")
-    if "mve" in cpu.features:
-        units.append("mve_fp" if "mve_float" in cpu.features else "mve")
-    if "fpu" in cpu.features:
-        units.append(_ZIG_FPUS[cpu.fpu])
-    return "+".join((cpu.base.replace("-", "_"), *units))
-
-
-#: zig's names of FPUs, by gcc's names.
-_ZIG_FPUS: Mapping[str, str] = {
-    "fpv4-sp-d16": "vfp4d16sp",
-    "fpv5-sp-d16": "fp_armv8d16sp",
-    "fpv5-d16": "fp_armv8d16",
-    "auto": "fp_armv8d16",
-}
-
-
-#: By the type of the activations, best first: the feature that a core needs (None: every core qualifies) and the
-#: instruction. The 64-bit accumulator of SMLAL holds two sums of int8 products. An entry names two instructions if no
-#: single one multiplies and accumulates.
-_MAC_INSTRUCTIONS: Mapping[str, tuple[tuple[str | None, MacInstruction], ...]] = {
-    "int8": (
-        ("mve", MacInstruction("VMLADAVA.S8", 16)),
-        ("dsp", MacInstruction("SMLAD", 2)),
-        ("thumb2", MacInstruction("SMLAL", 2)),
-        (None, MacInstruction("MUL, ADD", 0.5)),
-    ),
-    "int16": (
-        ("mve", MacInstruction("VMLADAVA.S16", 8)),
-        ("dsp", MacInstruction("SMLAD", 2)),
-        ("thumb2", MacInstruction("MLA", 1)),
-        (None, MacInstruction("MUL, ADD", 0.5)),
-    ),
-    "float32": (
-        ("mve_float", MacInstruction("VFMA.F32", 4)),
-        ("fpu", MacInstruction("VFMA.F32 or FMADD.S", 1)),
-    ),
-}
-
-_ARM_M3 = frozenset({"thumb2", "div", "mul64", "unaligned", "atomics"})
-_RV_IMC = frozenset({"div", "mul64", "compressed"})
-_HOST = frozenset({"div", "mul64", "unaligned", "atomics", "fpu", "fpu64", "simd"})
-
-_CORES: Mapping[str, Cpu] = {
-    cpu.name: cpu
-    for cpu in (
-        Cpu("cortex-m0", "armv6-m", frozenset()),
-        Cpu("cortex-m0plus", "armv6-m", frozenset()),
-        Cpu("cortex-m3", "armv7-m", _ARM_M3),
-        Cpu("cortex-m4", "armv7e-m", _ARM_M3 | {"dsp", "fpu"}, fpu="fpv4-sp-d16", optional=("nofp",)),
-        Cpu("cortex-m7", "armv7e-m", _ARM_M3 | {"dsp", "fpu", "fpu64"}, fpu="fpv5-d16", optional=("nofp", "nofp.dp")),
-        Cpu("cortex-m33", "armv8-m.main", _ARM_M3 | {"dsp", "fpu"}, fpu="fpv5-sp-d16", optional=("nodsp", "nofp")),
-        Cpu(
-            "cortex-m55",
-            "armv8.1-m.main",
-            _ARM_M3 | {"dsp", "fpu", "fpu64", "mve", "mve_float"},
-            fpu="auto",
-            # In gcc, Helium implies DSP, so the modifier nodsp is not offered.
-            optional=("nofp", "nomve", "nomve.fp"),
-        ),
-        Cpu("rv32imc", "rv32", _RV_IMC),
-        Cpu("rv32imac", "rv32", _RV_IMC | {"atomics"}),
-        Cpu("rv32imafc", "rv32", _RV_IMC | {"atomics", "fpu"}, fpu="f"),
-        # Any other core, by C99 alone; firmware/include/aboard/config.h checks the assumptions that are left.
-        Cpu(GENERIC, "c99", frozenset(), endianness="any", pointer_bytes=None),
-        Cpu("x86-64", "x86-64", _HOST, fpu="sse2", is_host_class=True, pointer_bytes=8),
-        Cpu("cortex-a53", "aarch64", _HOST, fpu="neon", is_host_class=True, pointer_bytes=8),
-        Cpu("cortex-a72", "aarch64", _HOST, fpu="neon", is_host_class=True, pointer_bytes=8),
-    )
-}
+__all__ = ["GENERIC", "Cpu", "MacInstruction", "Tool", "find", "host", "names"]
 
 
 def names() -> list[str]:
     """Returns the names of all cores, without modifiers."""
-    return sorted(_CORES)
+    return sorted({**CORES, **core_packages.added()})
 
 
 @functools.cache
@@ -276,7 +26,8 @@ def find(name: str) -> Cpu:
     """Returns a core.
 
     Args:
-        name: gcc's name, with modifiers in any order; or `native` for the core of this machine.
+        name: gcc's name, with modifiers in any order; the name of a package's core; or `native` for the core of this
+            machine.
 
     Raises:
         TargetError: The core or a modifier is not known, or the core of this machine is not known.
@@ -284,42 +35,13 @@ def find(name: str) -> Cpu:
     if name == "native":
         return host()
     base, *modifiers = name.lower().split("+")
-    if base not in _CORES:
+    cpu = CORES.get(base) or core_packages.added().get(base)
+    if cpu is None:
         raise TargetError(
-            f"core {name}: unknown. Use -mcpu={GENERIC}, portable C99, for a core that is not in the list. "
-            f"{did_you_mean(base, _CORES)}"
+            f"core {name}: unknown. Use -mcpu={GENERIC}, portable C99, for a core that is not in the list."
+            f"{core_packages.left_out()} {did_you_mean(base, names())}"
         )
-    cpu = _CORES[base]
-    for modifier in modifiers:
-        if modifier not in cpu.optional:
-            allowed = ", ".join(cpu.optional) or "none"
-            raise TargetError(
-                f"core {name}: unknown modifier of {base}, got +{modifier}, expected one of: {allowed}. "
-                f"Write the core as gcc's -mcpu does"
-            )
-    return _without(cpu, tuple(sorted(m for m in set(modifiers) if not _is_implied(m, modifiers))))
-
-
-def _is_implied(modifier: str, modifiers: list[str]) -> bool:
-    """True if the other modifiers remove all features that `modifier` removes, so that each core has one name."""
-    others = frozenset().union(*(_MODIFIERS[m] for m in modifiers if m != modifier))
-    return _MODIFIERS[modifier] <= others
-
-
-def _without(cpu: Cpu, modifiers: tuple[str, ...]) -> Cpu:
-    if not modifiers:
-        return cpu
-    features = cpu.features.difference(*(_MODIFIERS[m] for m in modifiers))
-    fpu = cpu.fpu
-    if "fpu" not in features:
-        fpu = "none"
-    elif "nofp.dp" in modifiers:
-        fpu = "fpv5-sp-d16"
-    return replace(cpu, name="+".join((cpu.base, *modifiers)), features=features, fpu=fpu, modifiers=modifiers)
-
-
-def _host_arch() -> str | None:
-    return _MACHINES.get(platform.machine().lower())
+    return modified(cpu, modifiers, name)
 
 
 def host() -> Cpu:
@@ -328,10 +50,10 @@ def host() -> Cpu:
     Raises:
         TargetError: This machine has another instruction set.
     """
-    core = {"x86-64": "x86-64", "aarch64": "cortex-a53"}.get(_host_arch() or "")
+    core = {"x86-64": "x86-64", "aarch64": "cortex-a53"}.get(host_arch() or "")
     if core is None or sys.byteorder != "little":
         raise TargetError(
             f"core native: this machine is not supported, got {platform.machine()}, expected x86_64 or aarch64. "
             f"Name a core with -mcpu="
         )
-    return _CORES[core]
+    return CORES[core]

@@ -23,8 +23,11 @@ def _known_core(name: str) -> str:
 
 
 Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
-#: `vendor/board`, or `zephyr:BOARD` for a board that only Zephyr describes.
-BoardId = Annotated[str, Field(pattern=r"^([a-z0-9_.-]+/[a-z0-9_.-]+|zephyr:[a-zA-Z0-9_./@-]+|core:[a-z0-9.+-]+)$")]
+#: `vendor/board`; `zephyr:BOARD` for a board that only Zephyr describes, `soc:vendor/soc` and `core:NAME` for a SoC or
+#: core without a board.
+BoardId = Annotated[
+    str, Field(pattern=r"^((soc:)?[a-z0-9_.-]+/[a-z0-9_.-]+|zephyr:[a-zA-Z0-9_./@-]+|core:[a-z0-9.+-]+)$")
+]
 Alias = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_.-]*$")]
 UsbId = Annotated[str, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{4}$")]
 _CoreName = Annotated[str, AfterValidator(_known_core)]

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Literal
 
 from pydantic import ValidationError
 
 from aboard.boards import cpu as cpus
 from aboard.boards import files as board_files
+from aboard.boards import socs
 from aboard.boards.board import (
     CORE,
+    SOC,
     Board,
     Core,
     Counter,
@@ -59,6 +62,7 @@ __all__ = [
     "locate",
     "names",
     "of_core",
+    "of_hardware",
     "path_of",
     "soc_path_of",
 ]
@@ -180,11 +184,11 @@ def of_core(mcpu: str) -> Board:
 
 
 def is_known(name: str) -> bool:
-    """True if a board or GPU has that id or alias. The name of a core after it is ignored.
+    """True if a board, GPU or SoC has that id or alias. The name of a core after it is ignored.
 
     Every Zephyr name (`zephyr:BOARD`) counts as known; loading the board shows whether Zephyr has it.
     """
-    return name.startswith(ZEPHYR) or _located(name) is not None
+    return name.startswith(ZEPHYR) or _located(name) is not None or socs.located(name) is not None
 
 
 def locate(name: str) -> tuple[str, str | None]:
@@ -199,6 +203,9 @@ def locate(name: str) -> tuple[str, str | None]:
     """
     found = _by_zephyr_name(name.removeprefix(ZEPHYR)) if name.startswith(ZEPHYR) else _located(name)
     if found is None:
+        soc = socs.located(name)
+        if soc is not None:
+            raise socs.no_board(soc[0])
         raise BoardError(
             f"board {name}: unknown. {did_you_mean(name, [*names(), *aliases()])} "
             f"`aboard hardware` lists all; {SEARCH_PATH} names further folders"
@@ -300,6 +307,35 @@ def load(name: str) -> Board:
         views = [_view(board_id, file, soc, core) for core in soc.cores]
     except ValidationError as error:
         raise board_files.explained(path, error, Board) from error
+    chosen = views[0].core(core_name)
+    return next(view for view in views if view.core() == chosen)
+
+
+def of_hardware(name: str) -> Board:
+    """Returns a board as `load` does, or what is known of a SoC without a board.
+
+    A SoC has its cores, memory and accelerators, and neither a serial port of the RPC nor emulators.
+
+    Args:
+        name: As for `load`; or the id of a SoC (`vendor/soc`), with `:core` for another core than the first. A board
+            with the id comes first.
+
+    Raises:
+        BoardError: As for `load`; or the SoC has no such core, or its file is wrong.
+    """
+    found = socs.located(name.removeprefix(SOC))
+    if found is None or (not name.startswith(SOC) and (name.startswith(ZEPHYR) or _located(name) is not None)):
+        return load(name)
+    soc_id, core_name = found
+    soc = socs.read(soc_id)
+    runtime: Literal["host", "standalone"] = "host" if cpus.find(soc.cores[0].mcpu).is_host_class else "standalone"
+    file = BoardFile(name=soc.name, soc=soc_id, source=soc.source, runtime=runtime)
+    for problem in _unknown_cores(file, soc):
+        raise BoardError(f"{board_files.find('soc')[soc_id]}: {problem}. {MANUAL}")
+    try:
+        views = [_view(f"{SOC}{soc_id}", file, soc, core) for core in soc.cores]
+    except ValidationError as error:
+        raise board_files.explained(board_files.find("soc")[soc_id], error, Board) from error
     chosen = views[0].core(core_name)
     return next(view for view in views if view.core() == chosen)
 

@@ -8,13 +8,16 @@ import click
 
 from aboard import runners
 from aboard.base import platforms
+from aboard.base.extensions import Extension
 from aboard.base.table import table
 from aboard.base.wrapping import paragraph
 from aboard.cli.console import Console
+from aboard.cli.extensions import cores_and_kernels
 from aboard.cli.options import example, pass_console
 from aboard.cli.output_options import output_options
 from aboard.cli.schema_doctor import DoctorResult, ToolInfo
 from aboard.device import doctor
+from aboard.device.doctor import Kind
 
 _NOT_READY = 1
 _HERE = {True: "found", False: "missing"}
@@ -33,7 +36,7 @@ def command(console: Console) -> int:
     with console.step("looking for tools"):
         checks = doctor.inspect()
     missing = doctor.missing(checks)
-    tools = [*(ToolInfo.model_validate(asdict(check)) for check in checks), *_runners_left_out()]
+    tools = [*(ToolInfo.model_validate(asdict(check)) for check in checks), *_left_out()]
     result = DoctorResult(
         ready=not missing, missing=missing, system=platforms.described(), tools=tools, serial_ports=_serial_ports()
     )
@@ -41,13 +44,15 @@ def command(console: Console) -> int:
     return 0 if result.ready else _NOT_READY
 
 
-def _runners_left_out() -> list[ToolInfo]:
-    """Returns the runners of other packages that could not be loaded."""
+def _left_out() -> list[ToolInfo]:
+    """Returns the runners, cores and kernels of other packages that could not be loaded."""
+    found: list[tuple[Kind, str, Extension]] = [("emulator", "runner", each) for each in runners.from_packages()]
+    found += [("package", group.rpartition(".")[2], each) for group, each in cores_and_kernels()]
     return [
         ToolInfo(
             name=extension.name,
-            kind="emulator",
-            purpose=f"runner of {extension.source}",
+            kind=kind,
+            purpose=f"{what} of {extension.source}",
             found=False,
             version=None,
             path=None,
@@ -55,7 +60,7 @@ def _runners_left_out() -> list[ToolInfo]:
             problem=extension.problem,
             need="optional",
         )
-        for extension in runners.from_packages()
+        for kind, what, extension in found
         if extension.problem
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -139,7 +139,7 @@ def describe(target: Target) -> HardwareShowResult:
         TargetError: It names no hardware.
     """
     attributes = origins(target)
-    board = boards.load(str(target.hardware))
+    board = boards.of_hardware(str(target.hardware))
     return HardwareShowResult(
         hardware=board.target,
         target=str(target),
@@ -159,9 +159,9 @@ def describe(target: Target) -> HardwareShowResult:
         emulators=list(board.emulators),
         zephyr=board.zephyr,
         usb=list(board.usb),
-        board_file=str(boards.path_of(board.id)),
+        board_file=None if board.is_soc else str(boards.path_of(board.id)),
         soc_file=str(boards.soc_path_of(board)),
-        sources=[board.source, board.soc_source],
+        sources=[board.soc_source] if board.is_soc else [board.source, board.soc_source],
     )
 
 
@@ -262,7 +262,7 @@ def _show(result: HardwareShowResult) -> str:
     if result.memory:
         regions = [(m.name, m.kind, f"0x{m.address:08x}", m.size_bytes) for m in result.memory]
         parts.append(table(("memory", "kind", "address", "bytes"), regions))
-    files: Sequence[str] = (result.board_file, result.soc_file)
+    files = [file for file in (result.board_file, result.soc_file) if file is not None]
     lines = zip(files, result.sources, strict=True)
     parts.append("\n".join(f"{file}\n{paragraph(f'  from {source}', ' ' * 7)}" for file, source in lines))
     return "\n\n".join(parts)

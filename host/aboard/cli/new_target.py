@@ -22,15 +22,16 @@ from aboard.target import new_target
 def command(console: Console, name: str, output_dir: Path | None, force: bool) -> None:
     """Write a package with the new kind of target NAME, and tests that pass.
 
-    The device computes int8 fully connected layers with its own C code. Install it with `pip install -e`, run its
-    tests with pytest, and change it step by step (docs/how-to/adding_a_device.md).
+    The device computes int8 fully connected layers with its own C code. The command that is printed installs the
+    package and runs its tests; then change it step by step (docs/how-to/adding_a_device.md).
     """
     folder = output_dir or Path(name.replace("-", "_"))
-    result = NewTargetResult(name=name, path=str(folder), files=new_target.write(name, folder, force=force))
+    files = new_target.write(name, folder, force=force)
+    result = NewTargetResult(name=name, path=str(folder), files=files, next=new_target.next_command(folder))
     console.emit(result, lambda: _report(result))
 
 
 def _report(result: NewTargetResult) -> str:
     lines = [f"Package in {result.path}", "", *(f"  {path}" for path in result.files), ""]
-    lines.append(f"Next: pip install -e {result.path} && python -m pytest {result.path}")
+    lines.append(f"Next: {result.next}")
     return "\n".join(lines)

@@ -197,7 +197,7 @@ class Place:
         target = None if self.target is None else Target(self.target)
         if target is not None and target.hardware is None:
             return boards.of_core(target.cpu.name)
-        return boards.load(self.board_name())
+        return boards.of_hardware(self.board_name()) if self.board is None else boards.load(self.board)
 
     def as_target(self) -> Target:
         """Returns the target: that of --target, or the one that the board's file names.

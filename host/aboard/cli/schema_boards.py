@@ -140,9 +140,9 @@ class HardwareShowResult(Result):
     emulators: list[str]
     zephyr: str | None = Field(description="Zephyr's name of board and core.")
     usb: list[str] = Field(description="USB ids of the board, `vid:pid`.")
-    board_file: str
+    board_file: str | None = Field(description="File of the board; null for a SoC without a board.")
     soc_file: str
-    sources: list[str] = Field(description="Sources of the figures in the two files.")
+    sources: list[str] = Field(description="Sources of the figures in the files, in their order.")
 
 
 class UsbPortInfo(Result):

@@ -32,9 +32,10 @@ class KindInfo(Result):
 
 
 class PluginInfo(Result):
-    """A package that brings kinds of target."""
+    """A package that brings kinds of target, cores or kernels."""
 
     name: str = Field(description="Name of the package's entry point.")
+    group: str = Field(description="Group of the entry point: `aboard.targets`, `aboard.cores` or `aboard.kernels`.")
     source: str = Field(description="Name and version of the package; `aboard` for kinds that aboard ships.")
     kinds: list[str] = Field(description="Kinds that the package registered.")
     problem: str | None = Field(description="Reason why the package could not be loaded; null if it was loaded.")
@@ -174,3 +175,4 @@ class NewTargetResult(Result):
     name: str = Field(description="Name of the kind.")
     path: str = Field(description="Folder of the package.")
     files: list[str] = Field(description="Files of the package, relative to `path`.")
+    next: str = Field(description="Command line that installs the package and runs its tests.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +12,7 @@ from aboard.base.wrapping import paragraph
 from aboard.boards import cpu
 from aboard.cli import model as models
 from aboard.cli.console import Console
+from aboard.cli.extensions import cores_and_kernels
 from aboard.cli.options import Place, example, model_argument, pass_console, place_options
 from aboard.cli.output_options import output_options
 from aboard.cli.schema_targets import (
@@ -55,11 +56,21 @@ def _targets(names: Sequence[str]) -> TargetsResult:
         kinds=[_kind(name) for name in names],
         cores=cpu.names(),
         aliases={name: spec if isinstance(spec, str) else str(Target(spec)) for name, spec in aliases().items()},
-        plugins=[
-            PluginInfo(name=found.name, source=found.source, kinds=list(found.kinds), problem=found.problem)
-            for found in plugins.load()
-        ],
+        plugins=[*_plugins()],
     )
+
+
+def _plugins() -> Iterator[PluginInfo]:
+    for found in plugins.load():
+        yield PluginInfo(
+            name=found.name,
+            group=plugins.GROUP,
+            source=found.source,
+            kinds=list(found.kinds),
+            problem=found.problem,
+        )
+    for group, each in cores_and_kernels():
+        yield PluginInfo(name=each.name, group=group, source=each.source, kinds=[], problem=each.problem)
 
 
 @command.command(

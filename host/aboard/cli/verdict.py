@@ -23,7 +23,10 @@ def verdict(manifest: Manifest, hardware: str | None) -> Verdict:
     """
     if hardware is None:
         return Verdict(fits=None, ram_needed_bytes=None, memory=None, estimated_time=None)
-    board = boards.load(hardware)
+    board = boards.of_hardware(hardware)
+    if board.is_soc and None in (board.flash_bytes, board.ram_bytes):
+        # The memories of a SoC that its board completes are not known.
+        return Verdict(fits=None, ram_needed_bytes=None, memory=None, estimated_time=None)
     fit = capacity.fit_alone(manifest, board)
     time = EstimatedTime.predicted(manifest, board.core().clock_hz)
     return Verdict(

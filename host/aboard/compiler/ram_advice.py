@@ -69,7 +69,7 @@ def _options(target: Target) -> Iterator[dict[str, Value]]:
 
 def _larger_boards(target: Target, least: int) -> list[Board]:
     """Returns boards with the same core and enough RAM, if the target's own board has not enough."""
-    if target.hardware is None or _room(boards.load(target.hardware)) >= least:
+    if target.hardware is None or _room(boards.of_hardware(target.hardware)) >= least:
         return []
     found = []
     for name in boards.names():

@@ -28,6 +28,7 @@ from aboard.base.version import VERSION
 from aboard.emit import accelerators, constants, control, header, intrinsics, records, rolling, sample, source
 from aboard.emit.instances import Instances
 from aboard.ir import Graph, Rounding
+from aboard.kernels import registry
 from aboard.kernels.contract import KernelCall
 from aboard.memory.arenas import Layout
 from aboard.schedule.control import inside
@@ -133,10 +134,12 @@ def kernel_headers(wanted: Iterable[str], folder: str = "src/kernels") -> dict[s
     """Returns kernel headers and the headers that these include, by path in the bundle.
 
     Args:
-        wanted: Paths below `firmware/kernels/`.
+        wanted: Paths below `firmware/kernels/`, or below the headers of a package.
         folder: Folder of the bundle for them.
+
+    Raises:
+        PluginError: A kernel of a package names or includes a header that does not exist.
     """
-    root = resources.firmware() / "kernels"
     files: dict[str, str] = {}
     left = sorted(set(wanted))
     while left:
@@ -144,7 +147,7 @@ def kernel_headers(wanted: Iterable[str], folder: str = "src/kernels") -> dict[s
         key = f"{folder}/{path}"
         if key in files:
             continue
-        files[key] = (root / path).read_text(encoding="utf-8")
+        files[key] = registry.header(path).read_text(encoding="utf-8")
         for included in _INCLUDE.findall(files[key]):
             if not included.startswith("aboard/"):
                 left.append(_resolve(PurePosixPath(path).parent / included))
@@ -154,7 +157,7 @@ def kernel_headers(wanted: Iterable[str], folder: str = "src/kernels") -> dict[s
 def _resolve(path: PurePosixPath) -> str:
     parts: list[str] = []
     for part in path.parts:
-        if part == "..":
+        if part == ".." and parts:
             parts.pop()
         else:
             parts.append(part)

@@ -1,7 +1,7 @@
 """Kernels: the computation of each op on each kind of core.
 
-- `contract` defines the interface of a kernel, `registry` finds the kernels, `accelerator` and `subgraph` are the same
-  for claimed regions of a graph;
+- `contract` defines the interface of a kernel, `registry` finds the kernels, `packages` those of other packages;
+- `accelerator` and `subgraph` are the same for claimed regions of a graph;
 - one folder per instruction set, as in `firmware/kernels`: `portable`, `arm_dsp`, `arm_mve`, `arm_smlal`. A Python file
   packs the constants for the C header of the same name, and returns the call;
 - `select` chooses the kernel of a node;
@@ -21,6 +21,7 @@ from aboard.kernels.contract import (
     ScratchArg,
     View,
 )
+from aboard.kernels.packages import KernelPackage
 from aboard.kernels.registry import implements, of
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Implementation",
     "InputArg",
     "KernelCall",
+    "KernelPackage",
     "Literal",
     "OutputArg",
     "PackedConstant",

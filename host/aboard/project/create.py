@@ -173,7 +173,7 @@ def _write_bundles(folder: Path, bundles: Sequence[Bundle | str | Path]) -> list
 
 def _check_models(models: Sequence[Manifest], board: Board) -> None:
     core = board.core().mcpu
-    again = f'--target "c -mcpu={core}"' if board.is_core else f"--board {board.id}"
+    again = f'--target "{board.target}"' if board.is_core or board.is_soc else f"--board {board.id}"
     for model in models:
         if model.core != core:
             raise ProjectError(

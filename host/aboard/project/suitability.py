@@ -42,10 +42,11 @@ def check(template: Template, board: Board) -> None:
             f"template {template.name}: is not for the core, got {board.core().mcpu}, expected one of: "
             f'{", ".join(template.cores)}. Compile with --target "c -mcpu=<core>", or use --template cmake-lib'
         )
-    if board.is_core and not _needs_no_board(template):
+    if (board.is_core or board.is_soc) and not _needs_no_board(template):
         fitting = [other.name for other in _every() if _needs_no_board(other)]
+        alone = f"the SoC {board.soc}" if board.is_soc else f"the core {board.core().mcpu}"
         raise ProjectError(
-            f"template {template.name}: needs a board, got the core {board.core().mcpu} alone, expected memory and "
+            f"template {template.name}: needs a board, got {alone} alone, expected memory and "
             f"drivers of a board. Name one with --board, or use --template {' or '.join(fitting)}"
         )
     if template.build == "zephyr" and board.zephyr is None:
@@ -74,7 +75,7 @@ def _kind(board: Board) -> str:
 
 def _has_core(template: Template, board: Board) -> bool:
     """True if the template's system compiles for the core of a board."""
-    return not template.cores or cpus.find(board.core().mcpu).base in template.cores
+    return not template.cores or cpus.find(board.core().mcpu).known_base in template.cores
 
 
 def _needs_no_board(template: Template) -> bool:

@@ -58,5 +58,5 @@ def if_compiled(model: bytes, target: Target) -> Costs | None:
 def _seconds(manifest: Manifest, target: Target) -> float | None:
     if target.hardware is None:
         return None
-    estimated = EstimatedTime.predicted(manifest, boards.load(target.hardware).core().clock_hz)
+    estimated = EstimatedTime.predicted(manifest, boards.of_hardware(target.hardware).core().clock_hz)
     return None if estimated is None else estimated.seconds

@@ -56,6 +56,6 @@ def check(kind: Kind, attrs: Mapping[str, Value], hardware: str | None, where: s
 def _accelerator(kind: Kind, hardware: str | None) -> tuple[Board, Accelerator] | None:
     if hardware is None:
         return None
-    board = boards.load(hardware)
+    board = boards.of_hardware(hardware)
     found = board.accelerator(kind.name)
     return None if found is None else (board, found)

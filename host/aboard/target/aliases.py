@@ -40,6 +40,17 @@ def _owner(name: str, spec: Spec) -> str | None:
     return "a board" if boards.is_known(name) else None
 
 
+def refuse_kind(name: str) -> None:
+    """Refuses the name of a new kind that already names something else, because the kind would take its place.
+
+    Raises:
+        TargetError: The name is that of an alias or of a board.
+    """
+    owner = f"the alias of {_ALIASES[name]}" if name in _ALIASES else "a board" if boards.is_known(name) else None
+    if owner is not None:
+        raise TargetError(f"kind {name}: is taken by {owner}, expected a name of its own. Rename the kind")
+
+
 def added() -> Mapping[str, Spec]:
     """Returns the aliases added so far by name. `lookup` also loads the aliases of packages."""
     return MappingProxyType(dict(sorted(_ALIASES.items())))

@@ -30,7 +30,8 @@ _ATTRIBUTES = (
     ),
     Attribute(
         "hardware",
-        "Board the code runs on, `vendor/board` or `vendor/board:core`; implies the core. `aboard hardware` lists them",
+        "Board the code runs on, `vendor/board` or `vendor/board:core`, or its SoC, `vendor/soc`; implies the core. "
+        "`aboard hardware` lists boards and their SoCs",
         identity=True,
     ),
     Attribute(
@@ -160,7 +161,7 @@ def _keys(attrs: Mapping[str, Value]) -> frozenset[str]:
         found.add("riscv")
     if core.is_host_class:
         found.add("host")
-    return frozenset(found)
+    return core.keys | found
 
 
 C = register(

@@ -7,6 +7,7 @@ compiler needs are attached to the kind by name (`aboard.target.columns`). `regi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -20,6 +21,13 @@ Value = str | int
 
 #: The attribute for the runtime that code is linked with.
 _RUNTIME = "runtime"
+
+#: Names of kinds and of attributes: a kind's name is also a folder of the bundle and a part of C names.
+_NAME = re.compile(r"[a-z][a-z0-9_-]*")
+
+_TYPES: tuple[type, ...] = (str, int, bool)
+
+_DEVICE_TYPES = ("cpu", "accelerator", "library", "composite")
 
 _WORDS = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
 
@@ -213,17 +221,63 @@ def register(kind: Kind) -> Kind:
     """Adds a kind to the registry.
 
     Raises:
-        TargetError: The name of the kind or of an attribute is taken.
+        TargetError: The name of the kind or of an attribute is taken or is no name, the device type or the type of an
+            attribute is unknown, or a default or an allowed value is wrong.
     """
+    if not _NAME.fullmatch(kind.name):
+        raise TargetError(
+            f"kind {kind.name!r}: not a name of a kind, expected lower case words as in my-npu. Rename it"
+        )
     if kind.name in _KINDS:
         raise TargetError(f"kind {kind.name}: is registered twice, expected a name of its own. Rename one of them")
-    for taken in DEVICE_ATTRIBUTES:
-        if any(attribute.name == taken.name for attribute in kind.attributes):
-            raise TargetError(
-                f"kind {kind.name}: -{taken.name} is an attribute of every kind, got another of that name. Rename it"
-            )
+    if kind.device_type not in _DEVICE_TYPES:
+        raise TargetError(
+            f"kind {kind.name}: unknown device type, got {kind.device_type!r}, expected one of: "
+            f"{', '.join(_DEVICE_TYPES)}. Choose one"
+        )
+    _check_schema(kind.attributes, f"kind {kind.name}")
     _KINDS[kind.name] = kind
     return kind
+
+
+def _check_schema(attributes: Sequence[Attribute], where: str) -> None:
+    """Refuses attributes of a kind whose names or values are wrong."""
+    common = {attribute.name for attribute in DEVICE_ATTRIBUTES}
+    seen: set[str] = set()
+    for attribute in attributes:
+        name = attribute.name
+        if not _NAME.fullmatch(name):
+            raise TargetError(
+                f"{where}: not a name of an attribute, got {name!r}, expected words as in ram-max. Rename it"
+            )
+        if name in common:
+            raise TargetError(f"{where}: -{name} is an attribute of every kind, got another of that name. Rename it")
+        if name in seen:
+            raise TargetError(f"{where}: -{name} is there twice, expected a name of its own. Rename one of them")
+        seen.add(name)
+        _check_values(attribute, f"{where}: -{name}")
+
+
+def _check_values(attribute: Attribute, where: str) -> None:
+    if attribute.type not in _TYPES:
+        expected = ", ".join(found.__name__ for found in _TYPES)
+        raise TargetError(f"{where}: unknown type, got {attribute.type!r}, expected one of: {expected}. Choose one")
+    if attribute.allowed is not None and not attribute.allowed:
+        raise TargetError(f"{where}: allows no value, got (), expected some, or None for any value. Name the values")
+    named = () if attribute.default is None else (("default", attribute.default),)
+    for what, value in (*named, *(("allowed value", value) for value in attribute.allowed or ())):
+        # A bool is an int for isinstance, and an empty text is no value that a user can write.
+        if type(value) is not attribute.type or value == "":
+            not_empty = " that is not empty" if attribute.type is str else ""
+            raise TargetError(
+                f"{where}: the {what} is of the wrong type, got {value!r}, expected {attribute.type.__name__}"
+                f"{not_empty}. Change the value, or the type"
+            )
+    if attribute.allowed and attribute.default is not None and attribute.default not in attribute.allowed:
+        raise TargetError(
+            f"{where}: the default is not allowed, got {attribute.default}, expected one of: "
+            f"{', '.join(map(str, attribute.allowed))}. Change the default, or allow it"
+        )
 
 
 def registered() -> Mapping[str, Kind]:

@@ -5,7 +5,12 @@ The template is stored in project_templates/target. Every file of the template i
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
+import subprocess
+import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import jinja2
@@ -13,7 +18,7 @@ import jinja2
 from aboard import outputs
 from aboard.base import resources
 from aboard.errors import TargetError
-from aboard.target import INTERFACE, kinds
+from aboard.target import INTERFACE, aliases, kinds
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _TEMPLATE = "target"
@@ -38,6 +43,7 @@ def write(name: str, folder: Path, *, force: bool = False) -> list[str]:
         raise TargetError(f"kind {name!r}: not a name of a kind, expected lower case words as in my-npu. Rename it")
     if name in kinds():
         raise TargetError(f"kind {name}: is there already, expected a name of its own. Rename it")
+    aliases.refuse_kind(name)
     files = render(name)
 
     def fill(fresh: Path) -> None:
@@ -47,6 +53,31 @@ def write(name: str, folder: Path, *, force: bool = False) -> list[str]:
 
     outputs.write_folder(folder, "package", f"the kind {name}", fill, force=force)
     return sorted(files)
+
+
+def next_command(folder: Path) -> str:
+    """Returns the command line that installs the package beside this aboard, and runs its tests.
+
+    It names the Python that runs aboard, since `python` and `pip` may be others, or missing.
+    """
+    python = _shown(Path(sys.executable))
+    package = f"{folder}[test]"
+    if PathFinder.find_spec("pip") is not None:
+        install = [[python, "-m", "pip", "install", "-e", package]]
+    elif PathFinder.find_spec("ensurepip") is not None:
+        install = [[python, "-m", "ensurepip"], [python, "-m", "pip", "install", "-e", package]]
+    else:
+        install = [["uv", "pip", "install", "--python", python, "-e", package]]
+    join = subprocess.list2cmdline if os.name == "nt" else shlex.join
+    return " && ".join(join(words) for words in (*install, [python, "-m", "pytest", str(folder)]))
+
+
+def _shown(python: Path) -> str:
+    """Returns the path of a Python, relative if it is below this folder. A link is kept: it selects the environment."""
+    try:
+        return str(python.relative_to(Path.cwd()))
+    except ValueError:
+        return str(python)
 
 
 def render(name: str) -> dict[str, str]:

@@ -36,12 +36,13 @@ def origins(target: Target) -> list[Origin]:
     """
     if target.hardware is None:
         raise TargetError(f"target {str(target)!r}: names no hardware, expected a board. `aboard hardware` lists them")
-    board = boards.load(target.hardware)
-    path, soc_path = boards.path_of(board.id), boards.soc_path_of(board)
+    board = boards.of_hardware(target.hardware)
+    soc_path = boards.soc_path_of(board)
+    path, what = (soc_path, "the SoC") if board.is_soc else (boards.path_of(board.id), "the board")
     said = {
-        "hardware": Origin("hardware", board.target, "the board", path),
+        "hardware": Origin("hardware", board.target, what, path),
         "mcpu": Origin("mcpu", board.core().mcpu, f"core {board.core().name} of the SoC", soc_path),
-        "runtime": Origin("runtime", board.runtime, "the board", path),
+        "runtime": Origin("runtime", board.runtime, what, None if board.is_soc else path),
     }
     return [_origin(target, name, value, said.get(name)) for name, value in target.attrs.items()]
 

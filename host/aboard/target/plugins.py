@@ -97,6 +97,8 @@ def _load(name: str, source: str, entry: EntryPoint) -> PluginStatus:
     known = set(registered())
     try:
         _register(entry)
+        for new in sorted(set(registered()) - known):
+            aliases.refuse_kind(new)
     except (Exception, SystemExit) as error:
         # A plug-in is foreign code and may raise anything. Its status gets the message, and aboard goes on.
         _restore(before)

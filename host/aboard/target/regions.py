@@ -156,7 +156,7 @@ def _board(attrs: Mapping[str, Value]) -> Board | None:
     """Returns the board of a target if its memory is known, else None."""
     if "hardware" not in attrs:
         return None
-    board = boards.load(str(attrs["hardware"]))
+    board = boards.of_hardware(str(attrs["hardware"]))
     return board if board.memory else None
 
 
@@ -236,7 +236,7 @@ def _reached_by(board: Board, name: str) -> list[str]:
     found = []
     for core in board.cores:
         try:
-            view = boards.load(f"{board.id}:{core.name}")
+            view = boards.of_hardware(f"{board.id}:{core.name}")
         except BoardError:
             continue  # the board has no board file, so its other cores are not known
         if any(region.name == name for region in view.memory):

@@ -35,7 +35,7 @@ def refuses_host(device: Target, host: Target) -> str | None:
             "Write them as in `arm/mps2_an521:cpu0 + arm/mps2_an521:cpu1`"
         )
     try:
-        return _of_boards(boards.load(own), boards.load(caller)) or _of_code(device, host)
+        return _of_boards(boards.of_hardware(own), boards.of_hardware(caller)) or _of_code(device, host)
     except BoardError as error:
         return str(error)
 

@@ -80,12 +80,12 @@ def clock(target: Target) -> Clock:
     """Returns the clock of a target's host; unknown if the target names no hardware."""
     if target.hardware is None:
         return Clock()
-    core = boards.load(target.hardware).core()
+    core = boards.of_hardware(target.hardware).core()
     return Clock(core.clock_hz, core.wait_states)
 
 
 def _soc(hardware: str | None) -> str:
-    return NONE if hardware is None else boards.load(hardware).soc
+    return NONE if hardware is None else boards.of_hardware(hardware).soc
 
 
 def _kind(device: Target) -> str:
@@ -93,7 +93,7 @@ def _kind(device: Target) -> str:
     if device.hardware is None:
         return device.key
     board, _, core = device.hardware.partition(":")
-    soc = boards.load(board).soc
+    soc = boards.of_hardware(board).soc
     return device.key.replace(device.hardware, f"{soc}:{core}" if core else soc)
 
 

@@ -116,7 +116,8 @@ def test_targets_lists_devices_aliases_and_composites(capsys: pytest.CaptureFixt
     assert (kinds["fake"]["device_type"], kinds["fake"]["subgraph_only"]) == ("accelerator", True)
     assert kinds["fake"]["columns"] == ["codegen", "patterns", "runtime"]
     assert result["aliases"]["cortex-m4-cmsis-nn"] == "c -mcpu=cortex-m4 + cmsis-nn"
-    assert {"name": "cmsis-nn", "source": "aboard", "kinds": ["cmsis-nn"], "problem": None} in result["plugins"]
+    where = {"name": "cmsis-nn", "group": "aboard.targets", "source": "aboard"}
+    assert {**where, "kinds": ["cmsis-nn"], "problem": None} in result["plugins"]
     shown = call(capsys, "targets", "show", TARGET, command="targets show")
     assert shown["devices"] == ["fake -model=v2", "cmsis-nn"]
     assert shown["key"].startswith("composite -device='fake -model=v2' -device=cmsis-nn -host='c -mcpu=")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from aboard.errors import TargetError
-from aboard.target import Attribute, Kind, Value, kind, kinds, register
+from aboard.target import Attribute, Kind, Value, kind, kinds, plugins, register
 
 NUMBER = Attribute("lanes", "Lanes of the unit", type=int, default=4, allowed=(2, 4, 8))
 SWITCH = Attribute("dma", "Whether it copies by itself", type=bool, default=False)
@@ -74,6 +74,71 @@ def test_the_registry_has_each_name_once() -> None:
     assert kind("c").device_type == "cpu"
     with pytest.raises(TargetError, match="kind c: is registered twice, expected a name of its own"):
         register(kind("c"))
+
+
+def kind_of(*attributes: Attribute, name: str = "demo", device_type: str = "accelerator") -> Kind:
+    return Kind(name, "For this test", device_type, attributes)
+
+
+WRONG_KINDS = [
+    (kind_of(name="My NPU"), r"kind 'My NPU': not a name of a kind, expected lower case words as in my-npu\. Rename"),
+    (kind_of(name="4lanes"), r"kind '4lanes': not a name of a kind"),
+    (
+        kind_of(device_type="npu"),
+        r"kind demo: unknown device type, got 'npu', expected one of: cpu, accelerator, library, composite\. Choose",
+    ),
+    (
+        kind_of(Attribute("Lanes", "x")),
+        r"kind demo: not a name of an attribute, got 'Lanes', expected words as in ram-max",
+    ),
+    (kind_of(NUMBER, NUMBER), r"kind demo: -lanes is there twice, expected a name of its own\. Rename one of them"),
+    (kind_of(Attribute("claim-ops", "x")), r"kind demo: -claim-ops is an attribute of every kind, got another of that"),
+    (
+        kind_of(Attribute("rate", "x", type=float)),  # type: ignore[arg-type]
+        r"kind demo: -rate: unknown type, got <class 'float'>, expected one of: str, int, bool\. Choose one",
+    ),
+    (
+        kind_of(Attribute("lanes", "x", type=int, default="4")),
+        r"kind demo: -lanes: the default is of the wrong type, got '4', expected int\. Change the value, or the type",
+    ),
+    (
+        kind_of(Attribute("lanes", "x", type=int, default=True)),
+        r"kind demo: -lanes: the default is of the wrong type, got True, expected int",
+    ),
+    (
+        kind_of(Attribute("dma", "x", type=bool, default=0)),
+        r"-dma: the default is of the wrong type, got 0, expected bool",
+    ),
+    (
+        kind_of(Attribute("part", "x", default="")),
+        r"-part: the default is of the wrong type, got '', expected str that is not empty\. Change the value",
+    ),
+    (
+        kind_of(Attribute("lanes", "x", type=int, allowed=(2, "4"))),
+        r"kind demo: -lanes: the allowed value is of the wrong type, got '4', expected int",
+    ),
+    (
+        kind_of(Attribute("part", "x", allowed=())),
+        r"kind demo: -part: allows no value, got \(\), expected some, or None",
+    ),
+    (
+        kind_of(Attribute("lanes", "x", type=int, default=3, allowed=(2, 4))),
+        r"kind demo: -lanes: the default is not allowed, got 3, expected one of: 2, 4\. Change the default, or",
+    ),
+]
+
+
+@pytest.mark.parametrize(("wrong", "message"), WRONG_KINDS)
+def test_a_wrong_kind_is_refused_when_it_is_registered(wrong: Kind, message: str) -> None:
+    with plugins.restored():
+        with pytest.raises(TargetError, match=message):
+            register(wrong)
+        assert "demo" not in kinds()
+
+
+def test_a_right_kind_is_registered() -> None:
+    with plugins.restored():
+        assert register(kind_of(NUMBER, SWITCH, NEEDED)) is kind("demo")
 
 
 def test_unknown_kind() -> None:

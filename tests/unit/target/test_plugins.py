@@ -90,6 +90,16 @@ BROKEN = [
         GOOD.replace("vendor-npu", "cmsis-nn"),
         r"kind cmsis-nn: is registered twice, expected a name of its own",
     ),
+    (
+        "shadow",
+        GOOD.replace("vendor-npu", "nucleo-f7"),
+        r"kind nucleo-f7: is taken by a board, expected a name of its own\. Rename the kind",
+    ),
+    (
+        "alias",
+        GOOD.replace("vendor-npu", "cortex-m4-cmsis-nn"),
+        r"kind cortex-m4-cmsis-nn: is taken by the alias of .*, expected a name of its own\. Rename the kind",
+    ),
 ]
 
 

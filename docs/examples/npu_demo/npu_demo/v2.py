@@ -10,9 +10,8 @@ from aboard.kernels.accelerator import ClaimedRegion, DeviceCode
 from aboard.ops.conv2d import attributes, window
 from aboard.ops.subgraph import Matched
 from aboard.target import Target
-from aboard.tiling import Tile, TilePlan, Transfer
+from aboard.tiling import Tile, TilePlan, Transfer, runs
 from npu_demo import calls, packing
-from npu_demo.arithmetic import PARAMETER_BYTES
 from npu_demo.commands import CONV, END, LOAD, STORE, SYNC, decode
 
 #: What the registers BASE0 to BASE3 point at.
@@ -78,31 +77,6 @@ def _moves(command: int, base: int, transfer: Transfer) -> Iterator[list[int]]:
     for offset, size, count, stride in runs(transfer):
         yield [command | base << 8, offset, place, size, count, stride]
         place += size * count
-
-
-def runs(transfer: Transfer) -> list[tuple[int, int, int, int]]:
-    """Returns where a part of a tensor lies in memory, as groups of runs.
-
-    Returns:
-        For each group: bytes from the tensor's start to the first run, bytes of a run, number of runs, and bytes from
-        the start of a run to that of the next.
-    """
-    if transfer.parameters:
-        ((start,), (stop,)) = transfer.box.start, transfer.box.stop
-        return [(start * PARAMETER_BYTES, (stop - start) * PARAMETER_BYTES, 1, 0)]
-    shape = transfer.tensor.shape
-    index = np.arange(transfer.tensor.type.elements).reshape(shape)[transfer.box.slices].reshape(-1)
-    starts = index[np.flatnonzero(np.diff(index, prepend=-2) != 1)]
-    size = index.size // starts.size
-    groups: list[tuple[int, int, int, int]] = []
-    for start in starts.tolist():
-        if groups:
-            first, _, count, stride = groups[-1]
-            if count == 1 or start == first + count * stride:
-                groups[-1] = first, size, count + 1, start - first if count == 1 else stride
-                continue
-        groups.append((start, size, 1, 0))
-    return groups
 
 
 def _conv(matched: Matched, tile: Tile) -> list[int]:

@@ -12,7 +12,7 @@ from aboard.ir import Node
 from aboard.ops.subgraph import Matched
 from aboard.ops.window import Padding
 from aboard.target import MemoryRegion, Target, columns
-from aboard.tiling import Box, TilePlan, Transfer
+from aboard.tiling import TilePlan
 from aboard.tiling import accelerator as tiling
 from npu_demo import arithmetic, core, fast, packing, v1, v2
 from npu_demo.commands import decode
@@ -109,20 +109,6 @@ def test_jobs_compute_what_the_ops_compute(rows: int, inner: int, outputs: int, 
         expected = reference(matched, {node.input(0): x})
         # V1 has no activation of its own: its pattern asks for one that changes nothing.
         np.testing.assert_array_equal(np.clip(result(machine, matched), low, high), expected)
-
-
-def test_runs_of_a_part_of_an_image() -> None:
-    image = tile_layers.int8("x", (1, 4, 3, 8))
-
-    def runs(start: tuple[int, ...], stop: tuple[int, ...]) -> list[tuple[int, int, int, int]]:
-        box = Box(start, stop)
-        return v2.runs(Transfer(image, box, 0, box.elements))
-
-    assert runs((0, 1, 0, 0), (1, 3, 3, 8)) == [(24, 48, 1, 0)]
-    assert runs((0, 1, 0, 2), (1, 3, 3, 4)) == [(26, 2, 6, 8)]
-    assert runs((0, 1, 1, 0), (1, 3, 3, 8)) == [(32, 16, 2, 24)]
-    # Neither rows nor columns whole: a group of runs for each row.
-    assert runs((0, 0, 0, 0), (1, 2, 2, 4)) == [(0, 4, 2, 8), (24, 4, 2, 8)]
 
 
 def test_two_buffers_are_faster_than_one() -> None:

@@ -85,8 +85,8 @@ def core_call(device: Target, host: Target | None, macs: int, elements: int) -> 
             f"target {device}: names no board, got {device.cpu.name} beside {host.cpu.name}, expected two cores of one "
             "board. Write them as in `arm/mps2_an521:cpu0 + arm/mps2_an521:cpu1`"
         )
-    board = boards.load(device.hardware)
-    caller = boards.load(host.hardware or board.id).core()
+    board = boards.of_hardware(device.hardware)
+    caller = boards.of_hardware(host.hardware or board.id).core()
     core = board.core()
     cycles = _PATIENCE_CYCLES + _PATIENCE_PER_MAC * macs + _PATIENCE_PER_ELEMENT * elements
     slower = max(1.0, (caller.clock_hz or 1) / (core.clock_hz or 1)) if caller.clock_hz and core.clock_hz else 1.0

@@ -24,14 +24,15 @@ from dataclasses import dataclass
 from statistics import median
 
 from aboard.ir import Node
+from aboard.kernels import registry
 from aboard.kernels.contract import Call, Implementation, View
 from aboard.kernels.select import measured
 from aboard.kernels.select.flash import pieces
 from aboard.kernels.select.work import Work, work
 from aboard.target import Target
 
-#: Priority of the kernels of an instruction set, by its key. A key that is not listed counts as an extension that its
-#: kernels use.
+#: Priority of the kernels of an instruction set, by its key. A package may give a key of its own a priority; any other
+#: key counts as an extension that its kernels use.
 INSTRUCTION_SETS = {"arm_mve": 100, "arm_dsp": 10, "arm_smlal": 10, "riscv": 10, "portable": 0}
 _EXTENSION = 10
 
@@ -101,7 +102,8 @@ class KernelCost:
 
 def priority(implementation: Implementation) -> int:
     """Returns the priority of a kernel: a kernel is used only if none of higher priority accepts the node."""
-    sets = max(INSTRUCTION_SETS.get(key, _EXTENSION) for key in implementation.keys)
+    added = registry.key_priorities()
+    sets = max(INSTRUCTION_SETS.get(key, added.get(key, _EXTENSION)) for key in implementation.keys)
     return sets + (SPECIALISED if implementation.specialised else 0)
 
 
@@ -152,7 +154,7 @@ def predict(
     done = work(node, slow_epilogue=call is not None and call.slow_epilogue)
     function = "" if call is None else call.function
     cores = measured.nearest(target, is_float=node.output.dtype.is_float)
-    known = measured.kernels() if rows is None else rows
+    known = registry.measurements() if rows is None else rows
     found = measured.by_likeness(known, cores, node.op, implementation, function)
     if formula is not None and not any(row.implementation == implementation for row in found):
         guess = round(growth * formula) + (calls - 1) * FURTHER_CALL
@@ -166,7 +168,9 @@ def predict(
             _sum(row.cycles, done, calls, growth) if row.cycles else instructions,
             f"{row.implementation} on {row.core}",
             row.error if own else None,
-            row.cycles_fit if own and row.cycles and row.core == target.host.cpu.base else None,
+            row.cycles_fit
+            if own and row.cycles and row.core in (target.host.cpu.base, target.host.cpu.known_base)
+            else None,
             is_measured=own,
         )
     average = median(

@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from aboard.boards import cpu as cpus
 from aboard.kernels.select.work import TERMS
 from aboard.target import Target
 
@@ -149,13 +150,25 @@ def model_errors() -> Mapping[str, Mapping[str, Any]]:
 def by_likeness(
     rows: Sequence[KernelMeasurement], cores: Sequence[str], op: str, implementation: str, function: str = ""
 ) -> list[KernelMeasurement]:
-    """Returns the rows of an op, the nearest first: by implementation, C function, core, and number of layers."""
+    """Returns the rows of an op, the nearest first: by implementation, C function, core, and number of layers.
+
+    A core of a package counts as the core that it is like.
+    """
     found = [row for row in rows if row.op == op]
 
     def unlike(row: KernelMeasurement) -> tuple[bool, bool, int, int]:
-        return row.implementation != implementation, row.function != function, cores.index(row.core), -row.layers
+        return (
+            row.implementation != implementation,
+            row.function != function,
+            cores.index(_known(row.core, cores)),
+            -row.layers,
+        )
 
     return sorted(found, key=unlike)
+
+
+def _known(core: str, cores: Sequence[str]) -> str:
+    return core if core in cores else cpus.find(core).known_base
 
 
 def nearest(target: Target, *, is_float: bool) -> tuple[str, ...]:
@@ -174,6 +187,6 @@ def _nearest(host: Target, is_float: bool) -> tuple[str, ...]:
         other = Target(f"c -mcpu={name}")
         fpu = is_float and ("fpu" in other.cpu.features) != ("fpu" in host.cpu.features)
         different = len(other.cpu.features ^ host.cpu.features)
-        return fpu, other.keys != host.keys, other.cpu.base != host.cpu.base, different, name
+        return fpu, other.keys != host.keys - host.cpu.keys, other.cpu.base != host.cpu.known_base, different, name
 
     return tuple(sorted({row.core for row in kernels()}, key=unlike))
