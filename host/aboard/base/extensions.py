@@ -1,4 +1,4 @@
-"""Extensions by other packages, found through entry points: flasher classes, runner classes and target kinds.
+"""Extensions by other packages, found through entry points: flashers, runners, target kinds and commands.
 
 An entry point for a flasher or a runner names a class. If a class cannot be loaded, aboard leaves it out and lists it
 with the problem. If a class fails later, the error names its package (`blamed`), because that failure is not a bug of
@@ -17,8 +17,8 @@ from typing import Any
 
 from aboard.errors import AboardError, PluginError
 
-#: Groups of entry points: `aboard.target.plugins`, `aboard.runners`, `aboard.flashers`.
-GROUPS = ("aboard.targets", "aboard.runners", "aboard.flashers")
+#: Groups of entry points: `aboard.target.plugins`, `aboard.runners`, `aboard.flashers`, `aboard.cli.brought`.
+GROUPS = ("aboard.targets", "aboard.runners", "aboard.flashers", "aboard.commands")
 #: Environment variable with names of entry points that aboard leaves out, separated by commas.
 DISABLED = "ABOARD_DISABLED_PLUGINS"
 #: Environment variable that makes aboard show the tracebacks of errors in other packages.
