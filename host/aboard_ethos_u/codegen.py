@@ -59,7 +59,8 @@ def codegen(target: Target, region: ClaimedRegion) -> DeviceCode:
         address=int(target.attrs.get("address", 0)),
         non_secure=str(not target.attrs["secure"]).lower(),
     )
-    return DeviceCode(text, tuple(arguments), tuple(tensor.shape for tensor in region.graph.outputs))
+    shapes = tuple(tensor.shape for tensor in region.graph.outputs)
+    return DeviceCode(text, tuple(arguments), shapes, cycles=compiled.cycles or None)
 
 
 _SOURCE = """\

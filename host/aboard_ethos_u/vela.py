@@ -142,7 +142,7 @@ def _reason(text: str) -> str:
 
 def _read(written: Any, cycles: float) -> Compiled:
     words = np.frombuffer(written["cmd_data"].tobytes(), "<u4")
-    header, stream = _payload(words)
+    header, stream = payload(words)
     constants = np.frombuffer(written["weight_data"].tobytes(), np.uint8)
     return Compiled(
         stream,
@@ -157,8 +157,12 @@ def _read(written: Any, cycles: float) -> Compiled:
     )
 
 
-def _payload(words: Array) -> tuple[Array, Array]:
-    """Returns header and words of the command stream in a payload for the driver, format COP2."""
+def payload(words: Array) -> tuple[Array, Array]:
+    """Returns header and words of the command stream in a payload for the driver, format COP2.
+
+    Raises:
+        ValueError: It is no such payload.
+    """
     if words[:1].tobytes() != _MAGIC:
         raise ValueError(f"payload begins with {words[:1].tobytes()!r}")
     at = _HEAD

@@ -54,6 +54,9 @@ def test_verify_finds_a_wrong_region_behind_a_softmax(tmp_path: Path, capsys: py
     }
     assert found["region_faults"][0]["sample"] == 0
     assert "Regions that are not exact:\n  sample 0: node 0, " in text
+    assert found["region_faults"][0]["layers"] == ["fully_connected y"]
+    assert "First region at fault: node 0 on fake, for the operands that it had." in text
+    assert "\n  fully_connected y\n" in text
     with fake_device.fake_device():
         assert cli.invoke([*words, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["region_faults"] == []

@@ -95,6 +95,12 @@ def test_the_code_of_a_region_has_the_place_of_the_npu() -> None:
         assert f".registers = {address}u, .non_secure = {secure}" in text
 
 
+def test_the_manifest_has_the_cycles_that_vela_estimates(product: aboard.Module) -> None:
+    made, _ = ethos_u.compiled(npu_models.product(), Target(TARGET).devices[0])
+    (node,) = product.manifest.nodes
+    assert node.device_cycles == round(made.cycles) > 0
+
+
 @pytest.mark.parametrize(
     ("version", "message"),
     [

@@ -16,11 +16,16 @@ PAGE = "docs/how-to/ethos_u.md"
 def test_the_page_works(tmp_path: Path) -> None:
     blocks = markdown.blocks(PAGE)
     shell = "".join(text for language, text in blocks if language == "sh")
-    partition, deploy, verify, driver = (markdown.run(command, tmp_path) for command in markdown.commands(shell))
+    partition, deploy, verify, driver, _, dump = (
+        markdown.run(command, tmp_path) for command in markdown.commands(shell)
+    )
     assert re.search(r"ethos-u55 +(\d+) of \1 nodes in 1 region", partition)
     assert "arm/mps3_an547 (qemu)" in deploy
     assert "0 differing bytes" in verify
     assert re.search(r"digits on arm/mps2_an505 \(unicorn\)\n.*\n.*\nresult +0 differing bytes", driver)
+    (shown,) = (text for language, text in blocks if language == "text" and "IFM_REGION" in text)
+    assert len(shown.splitlines()) == 4
+    assert set(shown.splitlines()) <= set(dump.splitlines())
     (tmp_path / "host").symlink_to(markdown.CHECKOUT / "host")
     (python,) = (text for language, text in blocks if language == "python")
     (tmp_path / "example.py").write_text(python, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Extensions by other packages, found through entry points: flashers, runners, kinds of target, cores and kernels.
+"""Extensions by other packages, found through entry points: flashers, runners, target kinds, cores, kernels, commands.
 
 An entry point for a flasher or a runner names a class, that for cores or kernels a record. If it cannot be loaded,
 aboard leaves it out and lists it with the problem. If it fails later, the error names its package (`blamed`), because
@@ -17,9 +17,16 @@ from typing import Any
 
 from aboard.errors import AboardError, PluginError
 
-#: Groups of entry points: `aboard.target.plugins`, `aboard.runners`, `aboard.flashers`,
+#: Groups of entry points: `aboard.target.plugins`, `aboard.runners`, `aboard.flashers`, `aboard.cli.brought`,
 #: `aboard.boards.core_packages`, `aboard.kernels.packages`.
-GROUPS = ("aboard.targets", "aboard.runners", "aboard.flashers", "aboard.cores", "aboard.kernels")
+GROUPS = (
+    "aboard.targets",
+    "aboard.runners",
+    "aboard.flashers",
+    "aboard.commands",
+    "aboard.cores",
+    "aboard.kernels",
+)
 #: Environment variable with names of entry points that aboard leaves out, separated by commas.
 DISABLED = "ABOARD_DISABLED_PLUGINS"
 #: Environment variable that makes aboard show the tracebacks of errors in other packages.

@@ -108,6 +108,8 @@ class NodeRecord(_ManifestRecord):
         estimated_instructions: Instructions on the host, predicted from measurements of the kernel; None if a device
             computes the node.
         estimated_cycles: Cycles on the host with memory that has no wait states, predicted in the same way.
+        device_cycles: Cycles of the device that computes the node, by the estimate of the device's own compiler; None
+            without one.
         cascade: Number of the cascade that computes the node in stripes, so that memory never holds the whole tensors
             inside the cascade; None if the node is computed at once.
         bodies: The graphs inside a branch or loop.
@@ -129,6 +131,7 @@ class NodeRecord(_ManifestRecord):
     tuning_origin: Line = ""
     estimated_instructions: Count | None = None
     estimated_cycles: Count | None = None
+    device_cycles: Count | None = None
     cascade: Size | None = None
     bodies: tuple[BodyRecord, ...] = ()
 

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aboard.base.manifest import label
 from aboard.check.verify import differs
 from aboard.compiler.pipeline import Module
 from aboard.device.input_files import Named
 from aboard.device.tensor_io import Values
 from aboard.ir import Array, Graph, Node, Tensor
 from aboard.ops import interpreter
-from aboard.ops.subgraph import SubgraphAttributes
+from aboard.ops.subgraph import SubgraphAttributes, attributes
 
 #: Runs a model with an input and returns the results of all nodes: by index in the manifest, then by tensor name.
 Traced = Callable[[Named], Mapping[int, Mapping[str, Values]]]
@@ -36,6 +37,7 @@ class WrongRegion:
         differing: Elements of that result that differ.
         elements: Elements of that result.
         sample: Number of the input.
+        layers: The layers inside the region, in order: op and name.
     """
 
     node: int
@@ -45,6 +47,7 @@ class WrongRegion:
     differing: int
     elements: int
     sample: int
+    layers: tuple[str, ...]
 
     def __str__(self) -> str:
         return (
@@ -83,7 +86,8 @@ def faults(module: Module, traced: Traced, inputs: Sequence[Named]) -> Iterator[
                 wrong = int(differs(given[tensor.name], wanted).sum())
                 if wrong:
                     record = module.manifest.nodes[index]
-                    yield WrongRegion(index, node.name, record.device or "", tensor.name, wrong, wanted.size, sample)
+                    size, device = wanted.size, record.device or ""
+                    yield WrongRegion(index, node.name, device, tensor.name, wrong, size, sample, _layers(node))
                     break
 
 
@@ -92,6 +96,11 @@ def _regions(module: Module, graph: Graph) -> Iterator[tuple[int, Node]]:
     for index, record in enumerate(module.manifest.nodes):
         if record.device is not None:
             yield index, nodes[record.name]
+
+
+def _layers(node: Node) -> tuple[str, ...]:
+    """Returns op and name of each layer of a region."""
+    return tuple(f"{inner.op} {label(inner.name)}" for inner in attributes(node).graph.nodes)
 
 
 class _Values:

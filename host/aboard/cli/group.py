@@ -9,7 +9,7 @@ import click
 from typing_extensions import override
 
 from aboard.base import platforms
-from aboard.cli import settings
+from aboard.cli import brought, settings
 from aboard.cli.output_options import verbosity_options
 from aboard.errors import ToolError, did_you_mean
 
@@ -50,12 +50,12 @@ _EVERYWHERE = frozenset({"boards", "debug", "devices", "doctor", "flash", "hardw
 class _LazyGroup(click.Group):
     @override
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS, *brought.entries(COMMANDS)]
 
     @override
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            return None
+            return brought.command(cmd_name, COMMANDS)
         command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
         return command
 
@@ -63,9 +63,10 @@ class _LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0] if args else ""
-        if name and not name.startswith("-") and name not in COMMANDS:
-            ctx.fail(f"No such command {name!r}. {did_you_mean(name, COMMANDS)}")
-        problem = None if name in _EVERYWHERE or name not in COMMANDS else platforms.problem()
+        is_option = not name or name.startswith("-")
+        if not is_option and name not in COMMANDS and name not in brought.entries(COMMANDS):
+            ctx.fail(f"No such command {name!r}. {did_you_mean(name, self.list_commands(ctx))}")
+        problem = None if name in _EVERYWHERE or is_option else platforms.problem()
         if problem is not None:
             raise ToolError(problem)
         found, command, rest = super().resolve_command(ctx, args)
@@ -77,6 +78,10 @@ class _LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
+        others = brought.entries(COMMANDS)
+        if others:
+            with formatter.section("Commands of packages"):
+                formatter.write_dl([(name, f"From {brought.package(found)}.") for name, found in others.items()])
 
 
 def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:

@@ -284,6 +284,7 @@ def rows(profile: Profile) -> list[ProfileRow]:
             device=entry.node.device,
             ticks=entry.duration.ticks,
             instructions=entry.duration.instructions,
+            device_cycles=entry.node.device_cycles,
         )
         for entry in profile.nodes
     ]

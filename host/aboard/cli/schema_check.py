@@ -34,6 +34,7 @@ class RegionFault(Result):
     tensor: str
     differing: int = Field(description="Elements of the tensor that differ.")
     elements: int = Field(description="Elements of the tensor.")
+    layers: list[str] = Field(description="The layers inside the region, in order: op and name.")
 
 
 class VerifyResult(Result):

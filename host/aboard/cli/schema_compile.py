@@ -44,6 +44,10 @@ class OpInfo(Result):
         description="Cycles of the host, predicted from measurements of the kernel, without wait states; null on a "
         "device."
     )
+    device_cycles: int | None = Field(
+        description="Cycles of the device that computes the operator, by the estimate of the device's own compiler; "
+        "null without one."
+    )
     weights_bytes: int = Field(description="Size of the operator's constants in the C code.")
     scratch_bytes: int = Field(description="Size of the operator's scratch in the arena.")
     tuning: dict[str, str | int | bool] = Field(

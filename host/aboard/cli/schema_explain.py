@@ -21,6 +21,10 @@ class LayerInfo(Result):
         description="Median relative error of the fit to these measurements; null if another kernel or core was "
         "measured."
     )
+    device_cycles: int | None = Field(
+        description="Cycles of the device that computes the layer, by the estimate of the device's own compiler; "
+        "null without one."
+    )
     mac_instruction: str | None = Field(
         description="Instruction that multiplies and accumulates on this core; null without a bound."
     )

@@ -97,6 +97,10 @@ class ProfileRow(Result):
     )
     ticks: int = Field(description="Ticks of the device's counter.")
     instructions: int | None = Field(description="Instructions on an emulated board; null on other boards.")
+    device_cycles: int | None = Field(
+        description="Cycles of the device that computes the operator, by the estimate of the device's own compiler, "
+        "not measured; null without one."
+    )
 
 
 class RunResult(Result):

@@ -11,6 +11,7 @@ import click
 
 from aboard.api import Session
 from aboard.base.table import facts, table
+from aboard.base.wrapping import paragraph
 from aboard.cli import deploy
 from aboard.cli import model as models
 from aboard.cli.console import Console
@@ -238,6 +239,7 @@ def _report(result: VerifyResult, note: str, again: str) -> str:
     parts = [lines]
     if result.region_faults:
         parts.append("Regions that are not exact:\n" + "\n".join(map(_fault, result.region_faults)))
+        parts.append(_first_region(result.region_faults[0]))
     if result.first_difference is not None or not result.region_faults:
         parts.append(_difference(result.first_difference))
     if result.bisect is not None:
@@ -245,6 +247,12 @@ def _report(result: VerifyResult, note: str, again: str) -> str:
     elif result.differing_bytes:
         parts.append(f"To see whether a pass of the compiler is at fault: {again}")
     return "\n\n".join(parts)
+
+
+def _first_region(fault: RegionFault) -> str:
+    """Returns the layers of the first region at fault. Its operands were compared with what it made of them."""
+    head = f"First region at fault: node {fault.node} on {fault.device}, for the operands that it had. Its layers:"
+    return "\n".join([paragraph(head), *(f"  {layer}" for layer in fault.layers)])
 
 
 def _difference(found: DifferenceInfo | None) -> str:

@@ -165,7 +165,9 @@ class Profile:
         ticks = sum(entry.duration.ticks for entry in self.nodes) or 1
         counted = self.run.instructions is not None
         timed = self.run.microseconds is not None
+        own = any(entry.node.device_cycles is not None for entry in self.nodes)
         head = ["#", "node", "op", "instructions" if counted else "ticks", *(["us"] if timed else []), "share", "MACs"]
+        head += ["device cycles"] if own else []
         rows = [
             [
                 entry.index,
@@ -175,12 +177,14 @@ class Profile:
                 *_microseconds(entry.duration),
                 f"{100 * entry.duration.ticks / ticks:.1f} %",
                 entry.node.macs,
+                *([entry.node.device_cycles] if own else []),
             ]
             for entry in self.nodes
         ]
         run = self.run.duration
-        total = ["", "whole run", "", _count(run), *_microseconds(run), "", ""]
-        return f"{self.model}\n{table(head, rows, total)}"
+        total = ["", "whole run", "", _count(run), *_microseconds(run), "", "", *([""] if own else [])]
+        note = "\n\nDevice cycles are estimates of the devices' own compilers, not measured." if own else ""
+        return f"{self.model}\n{table(head, rows, total)}{note}"
 
 
 def _microseconds(duration: Duration) -> list[str]:

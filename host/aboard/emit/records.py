@@ -201,7 +201,13 @@ def _node(program: Program, step: Step, target: Target, weights: int) -> NodeRec
         tuning_origin=step.implementation.tuned.origin if region is None else region.tuning_origin,
         estimated_instructions=None if predicted is None else predicted.instructions,
         estimated_cycles=None if predicted is None else predicted.cycles,
+        device_cycles=_device_cycles(step),
     )
+
+
+def _device_cycles(step: Step) -> int | None:
+    cycles = step.call.cycles if isinstance(step.call, ExternalCall) else None
+    return None if cycles is None else round(cycles)
 
 
 def _predicted(step: Step, target: Target, assignment: BufferAssignment) -> Prediction | None:

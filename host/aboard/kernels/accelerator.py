@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -62,12 +63,14 @@ class DeviceCode:
         results: Shapes of the results that the function writes, in the order of the region's outputs.
         runtime: Additional files of this region beside the column `runtime`, for libraries of which only called parts
             are bundled. A file of several regions is bundled once.
+        cycles: Cycles of the device's own clock that its compiler estimates for the region; None if it states none.
     """
 
     source: str
     arguments: tuple[Argument, ...]
     results: tuple[tuple[int, ...], ...]
     runtime: Runtime | None = None
+    cycles: float | None = None
 
     def check(self, region: ClaimedRegion, where: str) -> None:
         """Checks that the code fits its region.
@@ -92,6 +95,11 @@ class DeviceCode:
                 f"{where}: arguments of {region.name}, got inputs {inputs} and outputs {outputs}, expected each of "
                 f"{len(region.graph.inputs)} inputs at most and each of {len(expected)} outputs exactly once. "
                 "This is a bug of the device's package"
+            )
+        if self.cycles is not None and not 0 < self.cycles < math.inf:
+            raise TargetError(
+                f"{where}: estimated cycles of {region.name}, got {self.cycles}, expected a finite number above 0. "
+                "This is a bug of the device's package, which gives None if it has no estimate"
             )
         for argument in self.arguments:
             _check_buffer(argument, f"{where}: {region.name}")

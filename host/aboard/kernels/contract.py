@@ -255,12 +255,14 @@ class ExternalCall(FunctionCall):
         device: The device.
         folder: Folder of the device's runtime sources in the bundle.
         runtime: Runtime sources of this call beside the sources that all calls of the device share.
+        cycles: Cycles of the device by its own estimate; None without one.
     """
 
     source: str
     device: Target
     folder: str
     runtime: Runtime | None = None
+    cycles: float | None = None
 
 
 Call = KernelCall | FunctionCall

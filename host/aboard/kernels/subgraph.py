@@ -48,7 +48,7 @@ class DeviceRegion(Implementation):
         code.check(region, f"kind {device.kind.name}, column codegen")
         folder = re.sub(r"\W", "_", device.kind.name)
         rows = rows_of(node.output.shape)
-        return ExternalCall(region.name, code.arguments, rows, code.source, device, folder, code.runtime)
+        return ExternalCall(region.name, code.arguments, rows, code.source, device, folder, code.runtime, code.cycles)
 
 
 def region_of(node: Node, inputs: tuple[View, ...], outputs: tuple[View, ...], target: Target) -> ClaimedRegion:

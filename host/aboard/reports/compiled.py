@@ -30,6 +30,7 @@ def operators(manifest: Manifest) -> str:
 
     Totals leave out the latter, because the lines of their branches and loops include them.
     """
+    own = device_cycles(manifest)
     rows = [
         (
             place,
@@ -39,6 +40,7 @@ def operators(manifest: Manifest) -> str:
             node.implementation,
             node.macs,
             node.estimated_instructions,
+            *(() if own is None else (node.device_cycles,)),
             node.weights_bytes,
             node.scratch_bytes,
         )
@@ -52,10 +54,18 @@ def operators(manifest: Manifest) -> str:
         "",
         sum(node.macs for node in manifest.nodes),
         prediction.total(manifest),
+        *(() if own is None else (own,)),
         sum(node.weights_bytes for node in manifest.nodes),
         "",
     )
-    return table(("#", "op", "name", "output", "kernel", "MACs", "predicted", "weights", "scratch"), rows, total)
+    estimates = ("predicted",) if own is None else ("predicted", "device cycles")
+    return table(("#", "op", "name", "output", "kernel", "MACs", *estimates, "weights", "scratch"), rows, total)
+
+
+def device_cycles(manifest: Manifest) -> int | None:
+    """Returns the cycles of all nodes on devices by the devices' own estimates; None if no device estimates them."""
+    known = [node.device_cycles for node in manifest.nodes if node.device_cycles is not None]
+    return sum(known) if known else None
 
 
 def placed(nodes: Iterable[NodeRecord], within: str = "") -> Iterator[tuple[str, NodeRecord]]:
@@ -79,6 +89,7 @@ def tuning(manifest: Manifest) -> str:
 
 def totals(manifest: Manifest) -> str:
     """Returns the memory that the model needs, with the lower bound of its RAM."""
+    own = device_cycles(manifest)
     gap = manifest.ram_bytes - manifest.ram_lower_bound_bytes
     bound = "met" if gap == 0 else f"{gap:,} bytes below"
     divided = [(f"RAM in {a.region}", f"{amount(a.bytes)}, bound {a.lower_bound_bytes:,}") for a in manifest.arenas]
@@ -88,6 +99,7 @@ def totals(manifest: Manifest) -> str:
             ("model", f"{manifest.model_file} (SHA-256 {manifest.model_hash[:16]})"),
             ("target", manifest.target),
             ("instructions", _instructions(manifest)),
+            ("device cycles", None if own is None else f"{own:,} by the devices' own estimates, not measured"),
             ("MACs", f"{manifest.macs:,} in the model, {manifest.macs_run:,} as compiled"),
             ("RAM", f"{amount(manifest.ram_bytes)}: tensors, scratch, inputs and outputs"),
             *divided,

@@ -47,7 +47,7 @@ def _wide_layers(known: Sequence[LayerSummary], width: int) -> str:
     table = _table(head, left=(1, 2, 3, 4))
     for layer in known:
         record, name = layer.record, label(layer.record.name, width - _WIDE + 18)
-        cells = (layer.index, record.op, name, record.implementation, layer.weights_form or None, *_figures(layer))
+        cells = (layer.index, record.op, name, _kernel(layer), layer.weights_form or None, *_figures(layer))
         table.add_row(*map(cell, cells))
     table.add_section()
     table.add_row("", "", "", "", "", *map(cell, _totals(known)))
@@ -59,10 +59,16 @@ def _narrow_layers(known: Sequence[LayerSummary], width: int) -> str:
     table = _table(head, left=(1,))
     for layer in known:
         record, form = layer.record, f", {layer.weights_form}" if layer.weights_form else ""
-        text = f"{record.op}\n{label(record.name, max(width - 40, 12))}\n{record.implementation}{form}"
+        text = f"{record.op}\n{label(record.name, max(width - 40, 12))}\n{_kernel(layer, form)}"
         table.add_row(str(layer.index), text, *_stacked(_figures(layer)), end_section=True)
     table.add_row("", "all", *_stacked(_totals(known)))
     return render(table, width)
+
+
+def _kernel(layer: LayerSummary, form: str = "") -> str:
+    """Returns the kernel of a layer, and below it the estimate of the device that computes it."""
+    own = f"\n{layer.own_estimate}" if layer.own_estimate else ""
+    return f"{layer.record.implementation}{form}{own}"
 
 
 def _figures(layer: LayerSummary) -> tuple[object, ...]:

@@ -52,6 +52,12 @@ class LayerSummary:
         return None if self.mac_instruction is None else round(self.record.macs / self.mac_instruction.macs)
 
     @property
+    def own_estimate(self) -> str:
+        """The device's own estimate in words; "" without one."""
+        cycles = self.record.device_cycles
+        return "" if cycles is None else f"{cycles:,} device cycles by its own estimate"
+
+    @property
     def shape(self) -> str:
         """Shape of its first result: `25x5x64`."""
         return "x".join(map(str, self.record.outputs[0].shape)) if self.record.outputs else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -179,6 +180,14 @@ def other_function(target: Target, region: ClaimedRegion) -> DeviceCode:
     return DeviceCode(code.source.replace(region.name, "other"), code.arguments, code.results)
 
 
+def no_cycles(target: Target, region: ClaimedRegion) -> DeviceCode:
+    return dataclasses.replace(good_code(region), cycles=0.0)
+
+
+def endless_cycles(target: Target, region: ClaimedRegion) -> DeviceCode:
+    return dataclasses.replace(good_code(region), cycles=float("inf"))
+
+
 def text_alone(target: Target, region: ClaimedRegion) -> str:
     return good_code(region).source
 
@@ -195,6 +204,8 @@ WRONG = [
     ),
     (empty_constant, r"a buffer, got 0 elements aligned to 4"),
     (other_function, r"source of net_wrong_0 does not define it, expected `aboard_status_t net_wrong_0\(\.\.\.\)`"),
+    (no_cycles, r"estimated cycles of net_wrong_0, got 0\.0, expected a finite number above 0\."),
+    (endless_cycles, r"estimated cycles of net_wrong_0, got inf, expected a finite number above 0\."),
     (
         text_alone,
         r"kind wrong, column codegen: its function's result: got str, expected DeviceCode\. Give the column such",
