@@ -11,7 +11,7 @@ JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 # saves some gigabytes.
 FRAMEWORKS = tensorflow==2.21.0 keras==3.15.1 torch==2.13.0 scikit-learn==1.9.1 skl2onnx==1.20.0
 
-.PHONY: help setup setup-dev demo test test-full test-frameworks lint format docs docs-json docs-ops docs-picture \
+.PHONY: help setup setup-dev demo test test-full test-frameworks test-labgrid lint format docs docs-json docs-ops docs-picture \
   examples-pages bench bench-costs bench-line bench-planner bench-partition bench-farm bench-check fuzz fuzz-long \
   fuzz-page boards-check published published-page quantised npu-models silicon-table compare-faults snapshots wheel clean
 
@@ -20,6 +20,7 @@ help:
 	@echo "make test    set up, then run all tests"
 	@echo "make setup   only set up: .venv, compilers, emulators"
 	@echo "make test-frameworks   run the tests that need TensorFlow, PyTorch and scikit-learn, in .venv-frameworks"
+	@echo "make test-labgrid      run the tests that need labgrid, which is installed in .venv-labgrid"
 	@echo "make lint    ruff, mypy, clang-format"
 	@echo "make docs    build the documentation into site/"
 	@echo "make bench   measure, and write docs/reference/benchmarks.md (make bench-check only compares; make bench-costs measures"
@@ -76,6 +77,15 @@ test-full: setup-dev
 
 test-frameworks: setup-dev .venv-frameworks/.stamp
 	@ABOARD_FRAMEWORKS=1 .venv-frameworks/bin/python -m pytest -q -W default tests/frameworks
+
+# labgrid brings a pyserial of its own, which would replace that of aboard.
+.venv-labgrid/.stamp: Makefile
+	@$(PYTHON) -m venv .venv-labgrid
+	@.venv-labgrid/bin/python -m pip --disable-pip-version-check install -q labgrid==26.0.1
+	@touch $@
+
+test-labgrid: setup-dev .venv-labgrid/.stamp
+	@ABOARD_LABGRID=.venv-labgrid/bin $(BIN)/python -m pytest -q tests/labgrid
 
 lint: setup-dev
 	@$(BIN)/ruff check .
@@ -180,4 +190,4 @@ wheel: setup-dev
 	@$(BIN)/python -m build --wheel --outdir dist .
 
 clean:
-	rm -rf build dist site $(VENV) .venv-frameworks
+	rm -rf build dist site $(VENV) .venv-frameworks .venv-labgrid
