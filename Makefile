@@ -11,7 +11,7 @@ JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 # saves some gigabytes.
 FRAMEWORKS = tensorflow==2.21.0 keras==3.15.1 torch==2.13.0 scikit-learn==1.9.1 skl2onnx==1.20.0
 
-.PHONY: help setup setup-dev demo test test-full test-frameworks lint format docs docs-json docs-ops docs-picture \
+.PHONY: help setup setup-dev demo test test-full test-frameworks test-labgrid lint format docs docs-json docs-ops docs-picture \
   examples-pages bench bench-costs bench-line bench-planner bench-partition bench-farm bench-check fuzz fuzz-long \
   fuzz-page boards-check published published-page quantised npu-models silicon-table tuning-page compare-faults snapshots wheel clean
 
@@ -20,12 +20,13 @@ help:
 	@echo "make test    set up, then run all tests"
 	@echo "make setup   only set up: .venv, compilers, emulators"
 	@echo "make test-frameworks   run the tests that need TensorFlow, PyTorch and scikit-learn, in .venv-frameworks"
+	@echo "make test-labgrid      run the tests that need labgrid, which is installed in .venv-labgrid"
 	@echo "make lint    ruff, mypy, clang-format"
 	@echo "make docs    build the documentation into site/"
 	@echo "make bench   measure, and write docs/reference/benchmarks.md (make bench-check only compares; make bench-costs measures"
 	@echo "             kernels layer by layer, for estimates: CORES=, MODELS=; make bench-line the serial line;"
 	@echo "             make bench-planner the planner, on public instances of its problem; make bench-partition the search"
-	@echo "             of -partition=cost, against the best partitions of small graphs; make bench-farm what a farm adds to its jobs: RUNS=)"
+	@echo "             of -partition=cost, against the best partitions of small graphs; make bench-farm what a farm adds to its jobs: RUNS=, FAULTS=kills or stops)"
 	@echo "make fuzz    campaigns with random input, with a fresh seed: SECONDS= for each, CASES=, CAMPAIGNS=, SEED="
 	@echo "             (make fuzz-long runs the cases of a release and writes docs/fuzz.json and docs/explanation/trust.md)"
 	@echo "make compare-faults   draws damaged models, and counts how many \`aboard compare\` finds: SEED=, FAULTS=, UNDAMAGED="
@@ -77,6 +78,15 @@ test-full: setup-dev
 
 test-frameworks: setup-dev .venv-frameworks/.stamp
 	@ABOARD_FRAMEWORKS=1 .venv-frameworks/bin/python -m pytest -q -W default tests/frameworks
+
+# labgrid brings a pyserial of its own, which would replace that of aboard.
+.venv-labgrid/.stamp: Makefile
+	@$(PYTHON) -m venv .venv-labgrid
+	@.venv-labgrid/bin/python -m pip --disable-pip-version-check install -q labgrid==26.0.1
+	@touch $@
+
+test-labgrid: setup-dev .venv-labgrid/.stamp
+	@ABOARD_LABGRID=.venv-labgrid/bin $(BIN)/python -m pytest -q tests/labgrid
 
 lint: setup-dev
 	@$(BIN)/ruff check .
@@ -132,7 +142,7 @@ bench-partition: setup-dev
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/bench/partition.py
 
 bench-farm: setup-dev
-	@$(BIN)/python tests/bench/farm.py --runs $(or $(RUNS),10000)
+	@$(BIN)/python tests/bench/farm.py --runs $(or $(RUNS),10000) $(if $(FAULTS),--faults $(FAULTS))
 
 bench-check: setup-dev
 	@$(BIN)/python tests/bench/run.py --check $(if $(BOARDS),--boards $(BOARDS)) $(if $(MODELS),--models $(MODELS))
@@ -184,4 +194,4 @@ wheel: setup-dev
 	@$(BIN)/python -m build --wheel --outdir dist .
 
 clean:
-	rm -rf build dist site $(VENV) .venv-frameworks
+	rm -rf build dist site $(VENV) .venv-frameworks .venv-labgrid

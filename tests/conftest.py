@@ -2,7 +2,8 @@
 
 Tests that need a source tree of CMSIS-NN are deselected where there is none, and the first lines say so
 (`support.cmsis_nn_tree`).
-Tests that need TensorFlow, PyTorch or scikit-learn are left to `make test-frameworks`.
+Tests that need TensorFlow, PyTorch or scikit-learn are left to `make test-frameworks`, those that need labgrid to
+`make test-labgrid`.
 Tests that run on a list of models are deselected where none of these is there (`support.models`). In CI the cases
 that hypothesis draws are the same in every run, so that a change is judged by its own doing; elsewhere they are new.
 No test reads the tuning records of whoever runs it, and none has plug-ins that happen to be installed: a test of a
@@ -21,6 +22,8 @@ from support import cmsis_nn_tree, installed_plugins, renode
 
 #: `make test-frameworks` has the packages that the tests of this folder need.
 collect_ignore = [] if os.environ.get("ABOARD_FRAMEWORKS") else ["frameworks"]
+#: `make test-labgrid` names the folder of labgrid's programs.
+collect_ignore += [] if os.environ.get("ABOARD_LABGRID") else ["labgrid"]
 
 # Set before collection, since modules of tests make targets; commands that tests start read it too.
 os.environ.update(installed_plugins.disabled())

@@ -1,16 +1,21 @@
 """Measures what a farm adds to the work of its jobs: the same runs by a local pool of processes, and by two workers.
 
-    python tests/bench/farm.py [--runs 10000] [--board arm/mps2_an386]
+    python tests/bench/farm.py [--runs 10000] [--board arm/mps2_an386] [--faults kills|stops]
 
-Each run boots the image, runs one picture and ends the emulator. The results of both are compared.
+Each run boots the image, runs one picture and ends the emulator. The results of both are compared. With faults, the
+runs are the farm's alone, while its workers are killed, or stopped past their lease and continued; the results that are
+lost, counted twice or wrong are counted.
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
+import os
+import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -22,12 +27,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import aboard
 from aboard.base import resources
 from aboard.farm import shipping, station
+from aboard.farm.jobs import Failure
 from aboard.farm.station import StationSpec
 from aboard.farm.submission import Shared, Step, Submission, Ticket
 from support import farm as farms
 
 _WORKERS = 2
 _WARM_UP, _BATCH = 20, 500
+#: Pause between two faults, and how long a silent worker keeps its lease where workers are stopped, in seconds.
+_FAULT_S, _TTL_S = 5.0, 3.0
 
 
 def by_pool(pool: ProcessPoolExecutor, packed: bytes, numbers: Sequence[int]) -> dict[str, Any]:
@@ -68,18 +76,60 @@ def compare(address: str, packed: bytes, runs: int, board: str) -> tuple[float, 
     return pool_s, farm_s, wrong
 
 
+def disturbed(farm: farms.Farm, packed: bytes, runs: int, board: str, faults: str) -> tuple[int, int, int, int]:
+    """Returns the numbers of faults, and of results that are lost, counted twice and wrong."""
+    records: list[tuple[str, Any]] = []
+    shared = Shared(packed)
+    tickets = [Ticket(str(n), [Step(farms.classify, (n, 0.0, shared), board)]) for n in range(runs)]
+    submission = Submission(farm.address, lambda key, result: records.append((key, result)))
+    thread = threading.Thread(target=submission.run, args=(tickets,))
+    thread.start()
+    count = 0
+    while thread.is_alive():
+        thread.join(_FAULT_S)
+        pids = farms.worker_pids(farm.workers[0].pid)
+        if thread.is_alive() and len(pids) == _WORKERS:
+            count += 1
+            pid = pids[count % _WORKERS]
+            if faults == "kills":
+                os.kill(pid, signal.SIGKILL)
+            else:
+                os.kill(pid, signal.SIGSTOP)
+                time.sleep(2 * _TTL_S)
+                os.kill(pid, signal.SIGCONT)
+    found = dict(records)
+    station.begin(StationSpec("emulator"))
+    pictures = range(min(runs, len(farms.PICTURES)))
+    labels = [farms.classify(number, 0.0, packed) for number in pictures]
+    assert not any(isinstance(label, Failure) for label in labels)
+    right = [label[1] for label in labels if not isinstance(label, Failure)]
+    wrong = sum(found[key] != (int(key), right[int(key) % len(right)]) for key in found)
+    return count, runs - len(found), len(records) - len(found), wrong
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--board", default="arm/mps2_an386")
+    parser.add_argument("--faults", choices=["kills", "stops"])
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, farms.running(Path(folder)) as farm:
+    ttl_s = _TTL_S if given.faults == "stops" else 300.0
+    with tempfile.TemporaryDirectory() as folder, farms.running(Path(folder), ttl_s) as farm:
         module = aboard.compile(resources.models() / "digits.tflite", board=given.board)
         project = aboard.create(module, board=given.board, path=Path(folder) / "digits")
         project.build()
         farm.worker("--emulators", str(_WORKERS), "--builds", "0")
         farm.until(lambda workers: len(workers) == _WORKERS)
-        pool_s, farm_s, wrong = compare(farm.address, shipping.pack(project), given.runs, given.board)
+        packed = shipping.pack(project)
+        if given.faults:
+            began = time.monotonic()
+            count, lost, twice, wrong = disturbed(farm, packed, given.runs, given.board, given.faults)
+            print(
+                f"{given.runs} runs, {count} {given.faults}: {lost} lost, {twice} counted twice, {wrong} wrong", end=""
+            )
+            print(f", {time.monotonic() - began:.0f} s")
+            sys.exit(1 if lost or twice or wrong else 0)
+        pool_s, farm_s, wrong = compare(farm.address, packed, given.runs, given.board)
     print(
         f"{given.runs} runs on {given.board} by {_WORKERS} processes: pool {pool_s:.1f} s, farm {farm_s:.1f} s", end=""
     )

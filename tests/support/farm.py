@@ -57,11 +57,14 @@ class Farm:
         self.port = free_port()
         self.address = f"tcp://127.0.0.1:{self.port}"
         self.log = folder / "log"
+        given = os.environ.get("PYTHONPATH")
         self._environment = {
             **os.environ,
             "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": f"{ttl_s}s",
             # Workers import the jobs of the tests, and find the package of their device.
-            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), str(_fake_package(folder / "package"))]),
+            "PYTHONPATH": os.pathsep.join(
+                [str(Path(__file__).parents[1]), str(_fake_package(folder / "package")), *([given] if given else [])]
+            ),
         }
         self._processes: list[subprocess.Popen[bytes]] = []
         self.workers: list[subprocess.Popen[bytes]] = []

@@ -13,6 +13,7 @@ from aboard.cli.output_options import output_options
 from aboard.device import usb
 from aboard.errors import InputError
 from aboard.farm import hardware_map as hardware_maps
+from aboard.farm import labgrid as labgrids
 from aboard.farm import supervisor
 from aboard.farm.station import StationSpec
 
@@ -60,6 +61,14 @@ from aboard.farm.station import StationSpec
     type=click.Path(path_type=Path),
     help="Attached boards: the connected ones of a hardware map of Zephyr's twister.",
 )
+@click.option(
+    "--labgrid",
+    "places",
+    metavar="PLACE",
+    multiple=True,
+    help="A place of labgrid with a board of this machine, acquired until Ctrl-C; can be repeated. Its tag "
+    "aboard_board names the board.",
+)
 @click.option("--flasher", metavar="NAME", help="Tool that flashes the attached boards. Default: the first installed.")
 @click.option(
     "--power-cycle",
@@ -84,6 +93,7 @@ def command(
     builds: int,
     plugged: tuple[str, ...],
     hardware_map: Path | None,
+    places: tuple[str, ...],
     flasher: str | None,
     power_cycle: str | None,
     quarantine: int,
@@ -99,12 +109,17 @@ def command(
         for board, device, port in [*_plugged(plugged), *(hardware_maps.read(hardware_map) if hardware_map else [])]
     ]
     stations += [StationSpec("emulator")] * emulators + [StationSpec("builds")] * builds
-    if not stations:
+    if not stations and not places:
         raise InputError(
             "farm worker: gives nothing to the farm, got no board, no emulator and no builds. Say --attach "
             "BOARD@DEVICE, --emulators 1 or --builds 1"
         )
-    supervisor.run(address, listens, stations, console.note)
+    with labgrids.held(places) as found:
+        stations += [
+            StationSpec("board", place.board, None, place.port, flasher, power_cycle or place.power_cycle, quarantine)
+            for place in found
+        ]
+        supervisor.run(address, listens, stations, console.note)
 
 
 def _plugged(words: tuple[str, ...]) -> list[tuple[str, str | None, str | None]]:
