@@ -26,7 +26,7 @@ help:
 	@echo "make bench   measure, and write docs/reference/benchmarks.md (make bench-check only compares; make bench-costs measures"
 	@echo "             kernels layer by layer, for estimates: CORES=, MODELS=; make bench-line the serial line;"
 	@echo "             make bench-planner the planner, on public instances of its problem; make bench-partition the search"
-	@echo "             of -partition=cost, against the best partitions of small graphs; make bench-farm what a farm adds to its jobs: RUNS=, FAULTS=kills or stops)"
+	@echo "             of -partition=cost, against the best partitions of small graphs; make bench-farm what a farm adds to its jobs: RUNS=, FAULTS=kills or stops, RECORD=1)"
 	@echo "make fuzz    campaigns with random input, with a fresh seed: SECONDS= for each, CASES=, CAMPAIGNS=, SEED="
 	@echo "             (make fuzz-long runs the cases of a release and writes docs/fuzz.json and docs/explanation/trust.md)"
 	@echo "make compare-faults   draws damaged models, and counts how many \`aboard compare\` finds: SEED=, FAULTS=, UNDAMAGED="
@@ -142,7 +142,7 @@ bench-partition: setup-dev
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/bench/partition.py
 
 bench-farm: setup-dev
-	@$(BIN)/python tests/bench/farm.py --runs $(or $(RUNS),10000) $(if $(FAULTS),--faults $(FAULTS))
+	@$(BIN)/python tests/bench/farm.py --runs $(or $(RUNS),10000) $(if $(FAULTS),--faults $(FAULTS)) $(if $(RECORD),--record)
 
 bench-check: setup-dev
 	@$(BIN)/python tests/bench/run.py --check $(if $(BOARDS),--boards $(BOARDS)) $(if $(MODELS),--models $(MODELS))
