@@ -64,8 +64,9 @@ def tuned(chosen: Mapping[Node, Implementation], target: Target, tuning: Tuning)
 
 
 def may_tune(target: Target, tuning: Tuning) -> bool:
-    """False where no point can apply: kernels are forced, or there are only records, which are those of a board."""
-    return not strategy.is_forced() and (target.hardware is not None or tuning.is_binding)
+    """False where no point can apply: there is none, kernels are forced, or it is a record, which is of a board."""
+    may_apply = tuning.is_binding or target.hardware is not None
+    return may_apply and tuning.has_points() and not strategy.is_forced()
 
 
 def _tuned(node: Node, chosen: Implementation, target: Target, tuning: Tuning) -> Implementation:
@@ -103,12 +104,21 @@ def _general(implementation: Implementation, node: Node, target: Target) -> tupl
     return tuple(found)
 
 
-def has_data_memory(target: Target) -> bool:
-    """True if a target's board runs its code from flash, and its data memory is known and another."""
+def has_data_memory(target: Target, *, runs_code: bool = False) -> bool:
+    """True if a target's board runs its code from one memory, and its data memory is known and another.
+
+    Args:
+        target: The target.
+        runs_code: True if the data memory must be one from which every core can run code: no DTCM, which a Cortex-M7
+            reads data from alone, and no memory that has another address for instructions.
+    """
     if target.hardware is None or target.weights_region is not None or target.cpu.is_host_class:
         return False
-    board = boards.load(target.hardware)
-    return board.data_memory is not None and board.load_memory is not None and board.data_memory != board.load_memory
+    board = boards.of_hardware(target.hardware)
+    data, load = board.data_memory, board.load_memory
+    if data is None or load is None or data == load:
+        return False
+    return not runs_code or (data.kind == "ram" and load.data_address is None)
 
 
 def lowered(

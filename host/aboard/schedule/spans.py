@@ -108,7 +108,7 @@ def part(graph: Graph, target: Target) -> TunedPart:
     lines = computation(graph.nodes, graph.inputs, [tensor for tensor in graph.outputs if not tensor.is_constant])
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
     count = len(graph.nodes)
-    places = (FLASH, RAM) if has_data_memory(target) else (FLASH,)
+    places = (FLASH, RAM) if has_data_memory(target, runs_code=True) else (FLASH,)
     knobs = (
         SpansKnob(CASCADES, (SEARCHED,), "Nodes that are computed as cascades, and the height of stripes.", count),
         Knob(CODE, places, "The kernels run from flash, or the start-up code copies them to RAM."),

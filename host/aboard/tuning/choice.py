@@ -84,6 +84,13 @@ class Tuning(Protocol):
 
     is_binding: ClassVar[bool]
 
+    def has_points(self) -> bool:
+        """False if every part takes its defaults.
+
+        Raises:
+            InputError: The records cannot be read.
+        """
+
     def choose(self, part: TunedPart) -> ChosenPoint:
         """Returns the point for a part that has knobs; `ChosenPoint.values` may be empty for the defaults.
 
@@ -103,6 +110,10 @@ class Given:
     points: Mapping[str, Point] = field(default_factory=dict)
     is_binding: ClassVar[bool] = True
 
+    def has_points(self) -> bool:
+        """False without points."""
+        return bool(self.points)
+
     def choose(self, part: TunedPart) -> ChosenPoint:
         """Returns the given point of the device; without one, the defaults."""
         return _given(part, self.points.get(part.label))
@@ -118,6 +129,10 @@ class GivenEach:
 
     points: Mapping[tuple[str, str], Point]
     is_binding: ClassVar[bool] = True
+
+    def has_points(self) -> bool:
+        """False without points."""
+        return bool(self.points)
 
     def choose(self, part: TunedPart) -> ChosenPoint:
         """Returns the given point of the workload; without one, the defaults."""

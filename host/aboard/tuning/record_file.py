@@ -80,6 +80,10 @@ class Records:
         """
         return _read(self.path, required=self._required)
 
+    def has_points(self) -> bool:
+        """False without records; see `entries` for errors."""
+        return bool(self.entries)
+
     @cached_property
     def _recorded(self) -> Recorded:
         return Recorded(self.entries, self.toolchain)

@@ -113,6 +113,10 @@ class Recorded:
     toolchain: str | None = None
     is_binding: ClassVar[bool] = False
 
+    def has_points(self) -> bool:
+        """False without records."""
+        return bool(self.entries)
+
     def choose(self, part: TunedPart) -> ChosenPoint:
         """Returns the recorded point for a part, else the defaults.
 

@@ -11,10 +11,14 @@ from hypothesis import strategies as st
 
 from aboard.compiler.pipeline import Module, compile_model
 from aboard.errors import CapacityError, TargetError
+from aboard.kernels import tunable
+from aboard.kernels.tunable import has_data_memory
 from aboard.schedule import spans
 from aboard.schedule.search import Aim, rule
 from aboard.schedule.spans import Span
+from aboard.target import Target
 from aboard.tuning.choice import DEFAULTS, GivenEach, TunedPart
+from aboard.tuning.records import Recorded
 from support import models
 
 BOARD = "arm/mps2_an386"
@@ -102,3 +106,28 @@ def test_the_code_may_be_copied_to_ram(searched: Module) -> None:
     assert "ABOARD_CODE_IN_RAM" not in searched.files["src/kws.c"]
     code = (searched.manifest.flash_predicted_bytes or 0) - searched.manifest.weights_bytes
     assert (searched.manifest.copied_bytes, moved.manifest.copied_bytes) == (0, code)
+
+
+@pytest.mark.parametrize(
+    ("board", "code", "weights"),
+    [
+        (BOARD, ("flash", "ram"), True),
+        # Data lies in a DTCM; or instructions have other addresses than data.
+        ("arm/mps3_an547", ("flash",), True),
+        ("espressif/esp32c3_devkitm", ("flash",), True),
+        ("host/native", ("flash",), False),
+    ],
+)
+def test_code_is_copied_only_to_memory_that_every_core_runs_from(
+    board: str, code: tuple[str, ...], weights: bool
+) -> None:
+    module = compile_model(models.path("kws"), board=board, tuning=DEFAULTS)
+    knobs = {knob.name: knob.values for knob in part(module).space.alternatives[0]}
+    assert knobs["code"] == code
+    assert has_data_memory(module.target) is weights
+
+
+def test_a_target_without_points_asks_no_part(searched: Module) -> None:
+    assert not tunable.may_tune(searched.target, DEFAULTS)
+    assert tunable.may_tune(searched.target, given_cascades(searched, "none"))
+    assert not tunable.may_tune(Target("c -mcpu=cortex-m4"), Recorded({}))
