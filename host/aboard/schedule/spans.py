@@ -105,7 +105,7 @@ def part(graph: Graph, target: Target) -> TunedPart:
         graph: The partitioned graph, in the order of the file.
         target: The whole target.
     """
-    lines = computation(graph.nodes, graph.inputs, [tensor for tensor in graph.outputs if not tensor.is_constant])
+    lines = computation(graph.nodes, graph.entries, [tensor for tensor in graph.results if not tensor.is_constant])
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
     count = len(graph.nodes)
     places = (FLASH, RAM) if has_data_memory(target, runs_code=True) else (FLASH,)

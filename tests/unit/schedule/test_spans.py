@@ -131,3 +131,10 @@ def test_a_target_without_points_asks_no_part(searched: Module) -> None:
     assert not tunable.may_tune(searched.target, DEFAULTS)
     assert tunable.may_tune(searched.target, given_cascades(searched, "none"))
     assert not tunable.may_tune(Target("c -mcpu=cortex-m4"), Recorded({}))
+
+
+def test_a_model_with_state_has_a_schedule_to_tune_too() -> None:
+    plain = compile_model(models.path("wake_vad"), board=BOARD, tuning=DEFAULTS)
+    assert plain.schedule().program.graph.states
+    again = compile_model(models.path("wake_vad"), board=BOARD, tuning=given_cascades(plain, "none"))
+    assert not again.schedule().program.assignment.cascades
