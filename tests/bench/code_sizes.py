@@ -43,11 +43,15 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import aboard  # noqa: E402  found through the line above
 from aboard.compiler import fitting  # noqa: E402  likewise
+from aboard.compiler.fitting import Scheduled  # noqa: E402  likewise
 from aboard.emit.instances import Instance, Instances  # noqa: E402  likewise
 from aboard.errors import AboardError  # noqa: E402  likewise
+from aboard.ir import Graph  # noqa: E402  likewise
 from aboard.kernels.contract import Implementation  # noqa: E402  likewise
 from aboard.kernels.select import code_size, strategy  # noqa: E402  likewise
 from aboard.kernels.select import measured as measured_figures  # noqa: E402  likewise
+from aboard.target import Target  # noqa: E402  likewise
+from aboard.tuning.choice import DEFAULTS, Tuning  # noqa: E402  likewise
 from bench import core_data, sample_models  # noqa: E402  likewise
 from bench.costs import CORES  # noqa: E402  likewise
 from support import layer_shapes, linked, models  # noqa: E402  likewise
@@ -84,7 +88,11 @@ class Rest:
 def least_memory() -> Iterator[None]:
     """Makes the schedule with -opt=size that of the least memory, whatever -opt=balanced needs."""
     fit = fitting.fit
-    fitting.fit = lambda graph, target: fitting.least(graph, target) if target.opt == "size" else fit(graph, target)
+
+    def smallest(graph: Graph, target: Target, tuning: Tuning = DEFAULTS) -> Scheduled:
+        return fitting.least(graph, target) if target.opt == "size" else fit(graph, target, tuning)
+
+    fitting.fit = smallest
     try:
         yield
     finally:

@@ -257,7 +257,10 @@ class _CascadeSearch:
         if not wanted.is_binding:
             return None
         spans = text_of([span for _, _, span in wanted.spans])
-        raise CapacityError(f"{self.graph.name}: cascades, got {spans}, expected nodes that kernels compute row by row")
+        raise CapacityError(
+            f"{self.graph.name}: cascades, got {spans}, expected nodes that kernels compute row by row. "
+            "Name others, or tune again"
+        )
 
     def _segments(self) -> list[Segment]:
         return [*self.singles, *self.cascades.values()]

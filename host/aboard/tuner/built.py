@@ -14,8 +14,7 @@ from aboard.tuner.trials import Trials, key_of
 from aboard.tuning.key import toolchain
 
 #: Whose bug a wrong point is.
-_OF_DEVICE = "This is a bug of the device's package; take the value out of its knob until it is mended"
-_OF_HOST = "This is a bug of aboard's kernel; please report it with the model, and leave the host out with --only"
+_OF_DEVICE, _OF_HOST = "the device's package", "aboard's kernel"
 
 
 class NotExactError(TargetError):
@@ -65,24 +64,26 @@ class Built:
             self._outcomes[key] = outcome
         return self._outcomes[key]
 
-    def _fresh(self, module: Module, what: str, advice: str) -> BenchRun:
+    def _fresh(self, module: Module, what: str, whose: str) -> BenchRun:
         outcome = self.bench.run(module, self.inputs)
-        _compare(outcome, self.expected, what, advice)
+        _compare(outcome, self.expected, what, whose)
         if region_check.has_regions(module):
             fault = next(iter(self.bench.faults(module, self.inputs)), None)
             if fault is not None:
                 raise NotExactError(
-                    f"{what}: is not exact, got {fault}, expected what its operators mean. {_OF_DEVICE}"
+                    f"{what}: is not exact, got {fault}, expected what its operators mean. This is a bug of the "
+                    "device's package; take the value out of its knob until it is mended"
                 )
         return outcome
 
 
-def _compare(outcome: BenchRun, expected: BenchRun, what: str, advice: str) -> None:
+def _compare(outcome: BenchRun, expected: BenchRun, what: str, whose: str) -> None:
     """Refuses results that differ from the expected ones in any bit."""
     for number, (got, wanted) in enumerate(zip(outcome.outputs, expected.outputs, strict=True)):
         for name, values in wanted.items():
             if got[name].tobytes() != values.tobytes():
                 raise NotExactError(
                     f"{what}: is not exact, got {int((got[name] != values).sum())} of {values.size} elements of output "
-                    f"{name} that differ for sample {number}, expected what the host alone computes. {advice}"
+                    f"{name} that differ for sample {number}, expected what the host alone computes. "
+                    f"This is a bug of {whose}; take the value out of its knob until it is mended"
                 )

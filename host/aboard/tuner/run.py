@@ -211,7 +211,7 @@ class _Run:
     def _in_ram(self, points: _Points) -> Module:
         module, limit = self._compiled(points), self._ram_limit
         if limit is not None and ram_bytes(module) > limit:
-            raise CapacityError(f"needs {ram_bytes(module):,} bytes of RAM, more than {limit:,}")
+            raise CapacityError(f"needs {ram_bytes(module):,} bytes of RAM, more than {limit:,}. Raise -ram-max")
         return module
 
     def _best(self, first: BenchRun) -> tuple[Best, ...]:

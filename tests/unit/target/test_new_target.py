@@ -58,6 +58,8 @@ def printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
 def test_the_printed_command_names_programs_that_are_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    # From a folder below which Python does not lie, it is named whole.
+    monkeypatch.chdir(tmp_path)
     command = printed(tmp_path / "my npu", capsys)
     install, test = (shlex.split(part) for part in command.split(" && "))
     package = tmp_path / "my npu"
@@ -70,7 +72,8 @@ def test_the_printed_command_names_programs_that_are_there(
     assert new_target.next_command(Path("p")) == (f"{python} -m pip install -e 'p[test]' && {python} -m pytest p")
 
 
-def test_a_python_without_pip_gets_another_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_without_pip_gets_another_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(new_target.PathFinder, "find_spec", lambda name, *_: None if name == "pip" else name)
     python = shlex.quote(sys.executable)
     assert new_target.next_command(Path("p")).split(" && ")[:2] == [

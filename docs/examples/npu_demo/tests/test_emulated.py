@@ -144,7 +144,8 @@ def test_every_point_of_the_tuning_space_is_exact(tmp_path: Path) -> None:
 
 def test_the_best_point_is_recorded_and_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target, records = f"{BOARD} + npu-demo -model=v2 -scratchpad=4096", tmp_path / "records.json"
-    words = ["tune", str(DIGITS), "--target", target, "--tuning", str(records), "--limit", "2", "--samples", "0"]
+    words = ["tune", str(DIGITS), "--target", target, "--tuning", str(records), "--points", "2", "--samples", "0"]
+    words += ["--only", "npu-demo"]
     assert cli.invoke([*words, "--json"]) == 0, capsys.readouterr().err
     found = json.loads(capsys.readouterr().out)
     assert found["ran_on"] == f"{BOARD} (unicorn)"
