@@ -35,12 +35,12 @@ def test_the_best_is_measured_recorded_and_taken(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ABOARD_TUNING", str(tmp_path / "records.json"))
     with fake_device(RUNS, SUITS):
-        found = call(capsys, "tune", "digits", "--target", TARGET, "--samples", "0", "--points", "4", "--only", "fake")
+        found = call(capsys, "tune", "digits", "--target", TARGET, "--samples", "0", "--only", "fake")
         run = call(capsys, "deploy", "digits", "--target", TARGET, "--profile")
         ops = call(capsys, "compile", "digits", "--target", TARGET)["ops"]
     assert (found["unit"], found["stale"]) == ("instructions", [])
     assert found["ran_on"] == "arm/mps2_an386 (qemu)"
-    assert len(found["trials"]) == 4
+    assert len(found["trials"]) == 6
     assert all(trial["exact"] and trial["run"]["count"] for trial in found["trials"])
     wide, narrow = found["best"]
     assert (wide["values"], narrow["values"]) == ({"runs": 1, "suits": "many"}, {"runs": 1, "suits": "few"})
@@ -64,7 +64,7 @@ def test_a_board_is_measured_in_ticks_and_a_bad_default_is_corrected(tmp_path: P
     board = boards.load("host/native")
     bench = OnBoard(board, PretendedRunner(board, port=str(tmp_path / "port")))
     # Ticks of this machine are noisy: the default computes each layer so often that no noise hides it.
-    often = Knob("runs", (100, 1), "How often each layer is computed")
+    often = Knob("runs", (400, 1), "How often each layer is computed")
     target = "host/native -runtime=standalone + fake"
     with fake_device(often):
         model = resources.models() / "digits.tflite"
