@@ -62,9 +62,9 @@ def test_the_best_is_measured_recorded_and_taken(
 
 def test_a_board_is_measured_in_ticks_and_a_bad_default_is_corrected(tmp_path: Path) -> None:
     board = boards.load("host/native")
-    bench = OnBoard(board, PretendedRunner(board, port=str(tmp_path / "port")))
-    # Ticks of this machine are noisy: the default computes each layer so often that no noise hides it.
-    often = Knob("runs", (400, 1), "How often each layer is computed")
+    bench = OnBoard(board, PretendedRunner(board, port=str(tmp_path / "port")), repeats=15)
+    # Ticks of this machine are noisy: many runs, each too short to be interrupted often, and a default far too slow.
+    often = Knob("runs", (40, 1), "How often each layer is computed")
     target = "host/native -runtime=standalone + fake"
     with fake_device(often):
         model = resources.models() / "digits.tflite"
