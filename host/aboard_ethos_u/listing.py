@@ -78,11 +78,12 @@ def _unpacked(data: bytes, where: str) -> list[int]:
     """Returns the words of the stream in a payload for a driver."""
     words = np.frombuffer(data[: len(data) // 4 * 4], "<u4")
     try:
-        return (_first_form(words) if data[:4] == b"COP1" else vela.payload(words)[1]).tolist()  # type: ignore[no-any-return]
+        found = _first_form(words) if data[:4] == b"COP1" else vela.payload(words)[1]
     except (ValueError, IndexError) as error:
         raise ModelError(
             f"{where}: payload of Vela, got {error}, expected COP1 or COP2. Compile the file again"
         ) from error
+    return [int(word) for word in found]
 
 
 def _first_form(words: np.ndarray) -> np.ndarray:

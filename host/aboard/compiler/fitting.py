@@ -93,7 +93,7 @@ def fit(graph: Graph, target: Target, tuning: Tuning = DEFAULTS) -> Scheduled:
     try:
         return _fit(graph, target, tuning)
     except CapacityError:
-        if tuning.is_binding:
+        if tuning.is_binding or not tunable.may_tune(target, tuning):
             raise
     return _fit(graph, target, DEFAULTS)
 

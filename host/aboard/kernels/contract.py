@@ -167,8 +167,22 @@ class UnsupportedNodeError(ValueError):
 Argument = InputArg | OutputArg | ConstantArg | ScratchArg
 
 
+class _WithArguments:
+    arguments: tuple[Argument, ...]
+
+    @property
+    def constants(self) -> list[PackedConstant]:
+        """The packed constants, in the order of the arguments."""
+        return [a.constant for a in self.arguments if isinstance(a, ConstantArg)]
+
+    @property
+    def scratch(self) -> list[Scratch]:
+        """The scratch buffers, in the order of the arguments."""
+        return [a.scratch for a in self.arguments if isinstance(a, ScratchArg)]
+
+
 @dataclass(frozen=True)
-class KernelCall:
+class KernelCall(_WithArguments):
     """One node, lowered.
 
     Attributes:
@@ -205,23 +219,13 @@ class KernelCall:
         kinds = ",".join(_kind(argument) for argument in self.arguments)
         return f"{self.header}|{self.function}|{kinds}|{self.code_key}"
 
-    @property
-    def constants(self) -> list[PackedConstant]:
-        """The packed constants, in the order of the arguments."""
-        return [a.constant for a in self.arguments if isinstance(a, ConstantArg)]
-
-    @property
-    def scratch(self) -> list[Scratch]:
-        """The scratch buffers, in the order of the arguments."""
-        return [a.scratch for a in self.arguments if isinstance(a, ScratchArg)]
-
 
 def _kind(argument: Argument) -> str:
     return f"const {argument.constant.values.dtype}" if isinstance(argument, ConstantArg) else argument.ctype
 
 
 @dataclass(frozen=True)
-class FunctionCall:
+class FunctionCall(_WithArguments):
     """One node that a function in a source file of its own computes.
 
     Attributes:
@@ -234,16 +238,6 @@ class FunctionCall:
     arguments: tuple[Argument, ...]
     rows: int
     slow_epilogue: ClassVar[bool] = False
-
-    @property
-    def constants(self) -> list[PackedConstant]:
-        """The packed constants, in the order of the arguments."""
-        return [a.constant for a in self.arguments if isinstance(a, ConstantArg)]
-
-    @property
-    def scratch(self) -> list[Scratch]:
-        """The scratch buffers, in the order of the arguments."""
-        return [a.scratch for a in self.arguments if isinstance(a, ScratchArg)]
 
 
 @dataclass(frozen=True)

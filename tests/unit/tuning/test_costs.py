@@ -43,8 +43,7 @@ def of_host(module: Module, index: int, **further: Any) -> TuningRecord:
     """Returns a record of a node of the host."""
     step = module.schedule().program.steps[index]
     values = {"kernel": step.implementation.name}
-    fake = tuning_records.record(f"{module.target} + cmsis-nn", of_node(step.node), values, **further)
-    return fake.model_copy(update={"kind": HOST})
+    return tuning_records.record(str(module.target), of_node(step.node), values, **further)
 
 
 def test_instructions_take_the_place_of_a_prediction(tmp_path: Path) -> None:
@@ -81,8 +80,9 @@ def test_points_with_which_the_model_does_not_fit_are_left_aside(tmp_path: Path)
     module = compiled(target=BOARD)
     found = module.schedule()
     part = spans.part(replace(found.program.graph, nodes=list(found.nodes)), module.target)
-    fake = tuning_records.record(f"{module.target} + cmsis-nn", part.workload, {"cascades": "none"})
-    store(tmp_path / "t.json", [fake.model_copy(update={"kind": HOST})])
+    record = tuning_records.record(str(module.target), part.workload, {"cascades": "none"})
+    assert record.kind == HOST
+    store(tmp_path / "t.json", [record])
     least = module.manifest.ram_bytes
     assert compiled(tmp_path / "t.json", BOARD).manifest.ram_bytes > least
     assert compiled(tmp_path / "t.json", f"{BOARD} -ram-max={least}").manifest.ram_bytes <= least
