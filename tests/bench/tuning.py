@@ -53,7 +53,7 @@ def measured(board: str, trials: Path) -> Iterator[Row]:
             "model": MODEL,
             "board": board,
             "workload": part.workload,
-            "layers": len(part.nodes),
+            "layers": len(part.names),
             "points": [_point(trial.point, trial.regions[part.workload].count) for trial in tried if trial.regions],
         }
     yield _schedule(board, found)

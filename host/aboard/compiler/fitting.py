@@ -61,6 +61,11 @@ class Scheduled:
     nodes: tuple[Node, ...] = ()
 
     @property
+    def graph_of_file(self) -> Graph:
+        """The graph with its nodes in the order of the file."""
+        return replace(self.program.graph, nodes=list(self.nodes))
+
+    @property
     def flash(self) -> int:
         """Predicted bytes of flash; 0 if devices compute a part of the model."""
         return self.program.flash(self.calls.target) or 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from aboard.base.measured_cost import MeasuredCost
@@ -25,8 +25,8 @@ class TriedPoint:
         regions: Cost of the regions or nodes by workload, summed over equal workloads; empty if not measured.
         total: Cost of the whole run, with other devices at their defaults; None if not measured.
         refused: Why there is no code for this point; empty if there is.
-        flash_bytes: Predicted bytes of constants and code of the nodes of the host, by workload.
-        calls: Kernel calls of a node, by workload.
+        flash_bytes: Predicted bytes of constants and code of nodes of the host, whose trials have one workload each.
+        calls: Kernel calls of each of these nodes.
     """
 
     device: str
@@ -34,13 +34,13 @@ class TriedPoint:
     regions: Mapping[str, MeasuredCost]
     total: MeasuredCost | None
     refused: str = ""
-    flash_bytes: Mapping[str, int] = field(default_factory=dict)
-    calls: Mapping[str, int] = field(default_factory=dict)
+    flash_bytes: int = 0
+    calls: int = 1
 
     def weighed(self, workload: str, price: float) -> MeasuredCost:
         """Returns the cost of a workload with the price of its flash, in units of the cost for each byte."""
         cost = self.regions[workload]
-        return MeasuredCost(round(cost.count + price * self.flash_bytes.get(workload, 0)), cost.unit, cost.spread)
+        return MeasuredCost(round(cost.count + price * self.flash_bytes), cost.unit, cost.spread)
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def best_points(
         bar = default.weighed(text, price)
         quicker = [trial for trial in mine if trial.weighed(text, price).beats(bar)]
         best = min(quicker, key=lambda trial: trial.weighed(text, price).count, default=default)
-        cost, count = best.regions[text], len(part.nodes)
+        cost, count = best.regions[text], len(part.names)
         record = TuningRecord(
             **device_key(target, part.device)._asdict(),
             **conditions,
@@ -143,7 +143,7 @@ def best_points(
             unit=cost.unit,
             count=cost.count // count,
             spread=cost.spread // count,
-            calls=best.calls.get(text, 1),
+            calls=best.calls,
         )
-        more = best.flash_bytes.get(text, 0) - default.flash_bytes.get(text, 0)
+        more = best.flash_bytes - default.flash_bytes
         yield Best(part.label, record, part.names, cost, default.regions[text], more, len(mine))

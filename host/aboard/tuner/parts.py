@@ -28,7 +28,6 @@ class Part:
         device: The device, or the target's host.
         workload: The computation in canonical form.
         spaces: The space of each region or node; a point must be in all of them.
-        nodes: Their indices in the manifest.
         names: Their names in the manifest.
     """
 
@@ -36,7 +35,6 @@ class Part:
     device: Target
     workload: str
     spaces: tuple[Space, ...]
-    nodes: tuple[int, ...]
     names: tuple[str, ...]
 
     @property
@@ -86,7 +84,6 @@ def parts(module: Module, target: Target, only: Collection[str] | None = None) -
             devices[label],
             text,
             tuple(space for _, space in uses),
-            tuple(index for index, _ in uses),
             tuple(names[index] for index, _ in uses),
         )
         for (label, text), uses in grouped.items()

@@ -47,10 +47,11 @@ class Proposer:
         """
         most = WHOLE if limit is None else limit
         self.count = min(len(points), most)
-        self._is_whole = len(points) <= most
         self._points = points
         self._random = random.Random(seed)  # noqa: S311 - not for secrets, and a search must repeat
-        self._planned = _distinct([points[0], *(p for p in known if p in points), *_first(points, self._is_whole)])
+        self._planned = _distinct(
+            [points[0], *(p for p in known if p in points), *_first(points, is_whole=len(points) <= most)]
+        )
         self._tried: list[tuple[Point, float | None]] = []
 
     def next(self) -> Point | None:
@@ -90,7 +91,7 @@ def _features(
     return np.array([[float(str(point.get(name, math.nan)) == value) for name, value in terms] for point in points])
 
 
-def _first(points: Sequence[Point], is_whole: bool) -> list[Point]:
+def _first(points: Sequence[Point], *, is_whole: bool) -> list[Point]:
     """Returns all points of a small space; of a large one those that change one knob, or the kernel alone."""
     if is_whole:
         return list(points)

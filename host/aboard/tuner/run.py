@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
 
-from aboard.base.measured_cost import MeasuredCost, total
+from aboard.base.measured_cost import total
 from aboard.base.version import VERSION
 from aboard.compiler.pipeline import Module, compile_model
 from aboard.device.measure import Measurement
@@ -156,7 +156,7 @@ class _Run:
     @property
     def _schedule_part(self) -> TunedPart:
         found = self.plan.untuned.schedule()
-        return spans.part(replace(found.program.graph, nodes=list(found.nodes)), self.plan.target)
+        return spans.part(found.graph_of_file, self.plan.target)
 
     def _with_cascades(self, points: _Points, wanted: Sequence[Span], code: str = FLASH) -> _Points:
         where = (HOST, self._schedule_part.workload)
@@ -301,17 +301,16 @@ def _rounds(groups: Sequence[Group]) -> Iterator[list[tuple[Group, Point]]]:
 def _tried(module: Module, outcome: BenchRun, group: Group, point: Point) -> TriedPoint:
     if outcome.measured is None:
         return TriedPoint(group.label, point, {}, outcome.total)
-    regions: dict[str, MeasuredCost] = {}
-    flash: dict[str, int] = {}
-    counts: dict[str, int] = {}
-    for part in group.parts:
-        # A schedule may have put the nodes in another order, so they are found by their names.
-        indices = [index for index, node in enumerate(module.manifest.nodes) if node.name in part.names]
-        regions[part.workload] = total(outcome.measured.nodes[index] for index in indices)
-        if part.is_host:
-            flash[part.workload] = flash_bytes(module, indices)
-            counts[part.workload] = calls(module, indices[0])
-    return TriedPoint(group.label, point, regions, outcome.total, "", flash, counts)
+    nodes = [node.name for node in module.manifest.nodes]
+    # A schedule may have put the nodes in another order, so they are found by their names.
+    indices = {part.workload: [nodes.index(name) for name in part.names] for part in group.parts}
+    costs = outcome.measured.nodes
+    regions = {text: total(costs[index] for index in found) for text, found in indices.items()}
+    tried = TriedPoint(group.label, point, regions, outcome.total)
+    if group.label != HOST:
+        return tried
+    (mine,) = indices.values()
+    return replace(tried, flash_bytes=flash_bytes(module, mine), calls=calls(module, mine[0]))
 
 
 def _memory(module: Module) -> MemoryNeed:

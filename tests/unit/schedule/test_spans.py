@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -35,7 +34,7 @@ def searched() -> Module:
 
 def part(module: Module) -> TunedPart:
     found = module.schedule()
-    return spans.part(replace(found.program.graph, nodes=list(found.nodes)), module.target)
+    return spans.part(found.graph_of_file, module.target)
 
 
 def given_cascades(module: Module, text: str, **further: Any) -> GivenEach:

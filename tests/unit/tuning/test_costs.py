@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +78,7 @@ def test_ticks_become_cycles_of_the_clock(tmp_path: Path) -> None:
 def test_points_with_which_the_model_does_not_fit_are_left_aside(tmp_path: Path) -> None:
     module = compiled(target=BOARD)
     found = module.schedule()
-    part = spans.part(replace(found.program.graph, nodes=list(found.nodes)), module.target)
+    part = spans.part(found.graph_of_file, module.target)
     record = tuning_records.record(str(module.target), part.workload, {"cascades": "none"})
     assert record.kind == HOST
     store(tmp_path / "t.json", [record])
