@@ -10,11 +10,11 @@ _Case = TypeVar("_Case")
 
 
 def examples(full: int) -> int:
-    """Returns the number of cases that hypothesis draws: `full` in `make test-full`, else an eighth, at least four.
+    """Returns the number of cases that hypothesis draws: `full` in `make test-full`, else a tenth, at least three.
 
     A case costs about a second, most of it in the C compiler, with and without sanitizers.
     """
-    return full if os.environ.get("ABOARD_FULL") else max(min(full, 4), full // 8)
+    return full if os.environ.get("ABOARD_FULL") else max(min(full, 3), full // 10)
 
 
 def either(full: _Case, usual: _Case) -> _Case:
