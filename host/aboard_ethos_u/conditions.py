@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from aboard import ops
 from aboard.ir import DType, Node, Tensor
 from aboard.ops import conv2d, fully_connected, pool2d
 from aboard.ops.window import Padding, reach, same
 
 #: Largest extents: of a tensor, of a window with its dilation, of its area.
-_EXTENT, _WINDOW, _AREA = 65536, 64, 64 * 64
+EXTENT, WINDOW, _AREA = 65536, 64, 64 * 64
 _STRIDE = 3
 #: Largest sum of the magnitudes of an output's weights.
-_WEIGHTS = 127 * 65536
+WEIGHTS = 127 * 65536
 #: Largest windows of poolings, with padding and without.
 _PADDED_POOL, _POOL = 8, 256
 
@@ -35,8 +33,8 @@ def common(node: Node, types: Sequence[DType] = (DType.INT8,)) -> str | None:
             return f"{tensor.dtype.value} of {tensor.name}, expected {' or '.join(t.value for t in types)}"
         if tensor.type.quant is None or tensor.quant.per_channel:
             return f"quantisation of {tensor.name}, expected one scale and zero point"
-        if not tensor.shape or max(tensor.shape) > _EXTENT or len(tensor.shape) > 4:
-            return f"shape of {tensor.name}, got {tensor.shape}, expected 1 to 4 extents of at most {_EXTENT}"
+        if not tensor.shape or max(tensor.shape) > EXTENT or len(tensor.shape) > 4:
+            return f"shape of {tensor.name}, got {tensor.shape}, expected 1 to 4 extents of at most {EXTENT}"
         if len(tensor.shape) == 4 and tensor.shape[0] != 1:
             return f"batch of {tensor.name}, got {tensor.shape[0]}, expected 1"
     return None
@@ -64,8 +62,8 @@ def _windowed(node: Node) -> str | None:
     extents = tuple(reach(length, step) for length, step in zip(size, attrs.dilations, strict=True))
     if max(attrs.strides) > _STRIDE:
         return f"strides, got {attrs.strides}, expected at most {_STRIDE}"
-    if max(extents) > _WINDOW or math.prod(extents) > _AREA:
-        return f"window with its dilation, got {extents}, expected at most {_WINDOW}x{_WINDOW}"
+    if max(extents) > WINDOW or math.prod(extents) > _AREA:
+        return f"window with its dilation, got {extents}, expected at most {WINDOW}x{WINDOW}"
     return None
 
 
@@ -76,7 +74,7 @@ def _weights(weights: Tensor, axis: int) -> str | None:
         return "zero point of the weights, expected 0"
     sums = np.abs(np.moveaxis(weights.data, axis, 0).astype(np.int64)).reshape(weights.shape[axis], -1).sum(axis=1)
     largest = int(sums.max(initial=0))
-    return f"sum of weights, got {largest}, expected at most {_WEIGHTS}" if largest > _WEIGHTS else None
+    return f"sum of weights, got {largest}, expected at most {WEIGHTS}" if largest > WEIGHTS else None
 
 
 def product(node: Node) -> str | None:
@@ -102,43 +100,6 @@ def pooling(node: Node) -> str | None:
     if node.input(0).quant != node.output.quant:
         return "the pooling changes scale or zero point"
     return common(node)
-
-
-def arithmetic(node: Node) -> str | None:
-    """Takes two computed operands of one shape and one element type, int8 or int16."""
-    first, second = node.input(0), node.input(1)
-    if first.is_constant or second.is_constant:
-        return "a constant operand"
-    if first.shape != second.shape:
-        return f"shapes, got {first.shape} and {second.shape}, expected equal ones"
-    types = {tensor.dtype for tensor in (first, second, node.output)}
-    if len(types) != 1:
-        return f"element types, got {', '.join(sorted(t.value for t in types))}, expected one"
-    return common(node, (DType.INT8, DType.INT16))
-
-
-def clamp(node: Node) -> str | None:
-    """Takes activations that keep scale and zero point: the reference only clamps, Vela would rescale."""
-    if node.input(0).type.quant != node.output.type.quant:
-        return "the activation changes scale or zero point"
-    return common(node)
-
-
-def curve(node: Node) -> str | None:
-    """Refuses a curve whose rounded real values, which are Vela's table, differ from the reference's fixed point."""
-    problem = common(node)
-    if problem is not None:
-        return problem
-    before, after = node.input(0).quant, node.output.quant
-    every = np.arange(-128, 128, dtype=np.int8).reshape(1, -1)
-    given = replace(node.input(0), type=replace(node.input(0).type, shape=every.shape))
-    taken = replace(node.output, type=replace(node.output.type, shape=every.shape))
-    (table,) = ops.get(node.op).evaluate(replace(node, inputs=[given], outputs=[taken]), [every])
-    real = (every.astype(np.float64) - before.zero_point) * before.scale
-    curve = np.tanh(real) if node.op == "tanh" else (1 + np.tanh(real / 2)) / 2
-    rounded = np.floor(curve / after.scale + 0.5) + after.zero_point
-    count = int((np.clip(rounded, -128, 127) != table).sum())
-    return f"{count} of 256 values in Vela's table differ from the reference" if count else None
 
 
 def concatenation(node: Node) -> str | None:

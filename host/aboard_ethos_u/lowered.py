@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Mapping
 
 from aboard.exporters import tflite
 from aboard.importers.free_names import FreeNames
@@ -10,21 +11,24 @@ from aboard.ir import Graph, Node, Tensor, TensorType
 from aboard.ops import fully_connected
 from aboard.ops.conv2d import ConvAttributes
 from aboard.ops.reshape import ReshapeAttributes
+from aboard_ethos_u import phases, sums
 
 
 def file_of(graph: Graph) -> bytes:
-    """Returns a region as a TFLite file, with fully connected layers as 1x1 convolutions.
+    """Returns a region as a TFLite file, with what Vela rounds otherwise as operators that it rounds as the reference.
 
     Vela forms the multiplier of a fully connected layer from a product in float32, and that of a convolution from one
-    in double precision, as the reference does. So the layer is written as a convolution.
+    in double precision, as the reference does. So the layer is written as a 1x1 convolution; means and sums are written
+    as depthwise convolutions by ones. Phases of a transposed convolution become that one operator again.
 
     Raises:
         ModelError: A node has no operator in TFLite.
     """
     names = FreeNames(tensor.name for tensor in graph.tensors())
     nodes: list[Node] = []
-    for node in graph.nodes:
-        nodes += _as_convolution(node, names) if node.op == "fully_connected" else [node]
+    for node in phases.restored(graph, names):
+        form = _FORMS.get(node.op)
+        nodes += [node] if form is None else form(node, names)
     return tflite.write(dataclasses.replace(graph, nodes=nodes))
 
 
@@ -48,3 +52,11 @@ def _reshaped(tensor: Tensor, shape: tuple[int, ...], names: FreeNames) -> Tenso
     data = None if tensor.data is None else tensor.data.reshape(shape)
     kind: TensorType = dataclasses.replace(tensor.type, shape=shape)
     return Tensor(names.take(f"{tensor.name}/image"), kind, data)
+
+
+#: What is written in the place of a node, by its op.
+_FORMS: Mapping[str, Callable[[Node, FreeNames], list[Node]]] = {
+    "fully_connected": _as_convolution,
+    "mean": sums.as_depthwise,
+    "sum": sums.as_depthwise,
+}

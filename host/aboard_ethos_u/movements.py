@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from typing import cast
 
-from aboard.ir import DType, Node
+from aboard.ir import Node
 from aboard.ops.resize_bilinear import ResizeBilinearAttributes
 from aboard.ops.strided_slice import StridedSliceAttributes
 from aboard.ops.transpose import TransposeAttributes
-from aboard_ethos_u import conditions
+from aboard_ethos_u import conditions, elements
 
 #: Factors by which an image may grow.
 _FACTORS = (2, 4, 8)
-_WORDS = (DType.INT8, DType.INT16)
 
 
 def extremes(node: Node) -> str | None:
     """Takes operands of the result's scale and zero point."""
     if any(tensor.type.quant != node.output.type.quant for tensor in node.operands):
         return "operands and result differ in scale or zero point"
-    return conditions.arithmetic(node)
+    return elements.arithmetic(node)
 
 
 def conversion(node: Node) -> str | None:
     """Takes conversions within and between int8 and int16."""
-    return conditions.common(node, _WORDS)
+    return conditions.common(node, elements.WORDS)
 
 
 def piece(node: Node) -> str | None:
@@ -59,6 +58,14 @@ def resize(node: Node) -> str | None:
     if attrs.half_pixel_centers and factors != {2}:
         return f"grows by {factors.pop():g} between the centres of pixels, expected 2"
     return conditions.common(node)
+
+
+def image(node: Node) -> str | None:
+    """Takes a reshape from or to an image of one sample."""
+    shapes = node.input(0).shape, node.output.shape
+    if not any(len(shape) == 4 and shape[0] == 1 for shape in shapes):
+        return f"shapes, got {shapes[0]} and {shapes[1]}, expected an image of one sample"
+    return None
 
 
 def _four(node: Node) -> str | None:

@@ -20,7 +20,7 @@ from aboard.partition.pattern import (
     op,
 )
 from aboard.target import Target
-from aboard_ethos_u import conditions, movements
+from aboard_ethos_u import conditions, elements, movements, phases, sums
 from aboard_ethos_u.borders import FIRST, POINTERS
 
 
@@ -33,19 +33,22 @@ def patterns(_target: Target) -> tuple[DevicePattern, ...]:
         _pattern("average", _plain("average_pool2d", conditions.pooling)),
         _pattern("maximum", _plain("max_pool2d", conditions.pooling)),
         _pattern("softmax", _after_reshape(_plain("softmax", conditions.common))),
-        _pattern("add", _wide("add", conditions.arithmetic)),
-        _pattern("mul", _wide("mul", conditions.arithmetic)),
-        _pattern("sub", _wide("sub", conditions.arithmetic)),
+        _pattern("add", _wide("add", elements.total)),
+        _pattern("mul", _wide("mul", elements.product)),
+        _pattern("sub", _wide("sub", elements.total)),
         _pattern("extreme", _plain("minimum", "maximum", movements.extremes)),
         _pattern("conversion", _wide("quantize", movements.conversion)),
-        _pattern("table", _plain("hard_swish", "leaky_relu", conditions.common)),
-        _pattern("curve", _plain("logistic", "tanh", conditions.curve)),
-        _pattern("clamp", _plain("relu", "relu6", conditions.clamp)),
+        _pattern("swish", _plain("hard_swish", elements.swish)),
+        _pattern("leaky", _plain("leaky_relu", elements.leaky)),
+        _pattern("curve", _plain("logistic", "tanh", elements.curve)),
+        _pattern("clamp", _plain("relu", "relu6", elements.clamp)),
         _pattern("concatenation", _plain("concatenation", conditions.concatenation)),
         _pattern("pad", _plain("pad", conditions.common)),
         _pattern("slice", _plain("strided_slice", movements.piece)),
         _pattern("split", _plain("split", movements.parts)),
         _pattern("transpose", _plain("transpose", movements.turn)),
+        _pattern("interleaving", _interleaving()),
+        _pattern("total", _plain("mean", "sum", sums.total)),
         _pattern("resize", _plain("resize_bilinear", "resize_nearest_neighbor", movements.resize)),
     )
 
@@ -69,6 +72,13 @@ def _plain(*names_and_condition: str | NodePredicate) -> OpPattern:
 def _wide(name: str, where: NodePredicate) -> OpPattern:
     """Returns the pattern of nodes of int8 or int16."""
     return op(name, where=where, name="layer")
+
+
+def _interleaving() -> Pattern:
+    """Returns the pattern of pixels that become channels, or channels pixels: the end of a transposed convolution."""
+    image = op("reshape", dtype=DType.INT8, where=movements.image)
+    turned = op("transpose", dtype=DType.INT8, where=phases.interleaving)
+    return chain(image, turned, op("reshape", dtype=DType.INT8, where=movements.image))
 
 
 def _after_reshape(layer: OpPattern) -> Pattern:

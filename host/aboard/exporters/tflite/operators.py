@@ -152,7 +152,7 @@ def _convolution(node: Node, making: Making) -> list[Operator]:
     if node.op == "depthwise_conv2d":
         kind = "DEPTHWISE_CONV_2D"
         options["DepthMultiplier"] = node.output.shape[-1] // node.input(INPUT).shape[-1]
-    return [*before, Operator(kind, [operand, *_parameters(node, making)], node.outputs, options)]
+    return [*before, Operator(kind, [operand, *parameters(node, making)], node.outputs, options)]
 
 
 def _padded(
@@ -202,7 +202,7 @@ def _pad(operand: Tensor, result: Tensor, amounts: Iterable[tuple[int, int]], va
     return Operator("PADV2", [operand, constant, filled], [result])
 
 
-def _parameters(node: Node, making: Making) -> list[Tensor | None]:
+def parameters(node: Node, making: Making) -> list[Tensor | None]:
     """Returns weights, and bias if there is one; a bias of integers has the scales that its sums have.
 
     An absent bias is left out: tflite-micro ends the process for one that is named absent.
@@ -221,7 +221,7 @@ def _parameters(node: Node, making: Making) -> list[Tensor | None]:
 def _fully_connected(node: Node, making: Making) -> list[Operator]:
     attrs: Any = node.attrs
     options = {"KeepNumDims": attrs.keep_dims, **_activation(node)}
-    return [Operator("FULLY_CONNECTED", [node.input(INPUT), *_parameters(node, making)], node.outputs, options)]
+    return [Operator("FULLY_CONNECTED", [node.input(INPUT), *parameters(node, making)], node.outputs, options)]
 
 
 @form("average_pool2d", "max_pool2d", "l2_pool2d")
