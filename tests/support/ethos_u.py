@@ -73,19 +73,3 @@ def fuzz_file(model: bytes, target: Target) -> bytes:
 def module(model: bytes, macs: int = 128, attributes: str = "") -> Module:
     """Returns a model compiled for this process and the functional model of the NPU."""
     return aboard.compile(model, target=f"c -runtime=host + ethos-u55 -macs={macs} {attributes}", name="model")
-
-
-def on_npu(model: bytes, *inputs: np.ndarray, macs: int = 128, attributes: str = "") -> list[np.ndarray]:
-    """Returns the outputs of a model whose nodes are computed by the NPU, as far as the NPU claims them."""
-    made = module(model, macs, attributes)
-    feed = {record.name: x for record, x in zip(made.manifest.inputs, inputs, strict=True)}
-    results = made.run(feed)
-    if not isinstance(results, dict):
-        return [results]
-    return [results[record.name] for record in made.manifest.outputs]
-
-
-def is_claimed(model: bytes) -> bool:
-    """True if the NPU claims a node of a model."""
-    decided = aboard.compiler.pipeline.partition_model(model, target="c -runtime=host + ethos-u55", name="model")
-    return any(placement.claim is not None for placement in decided.placements)

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from support.element_models import Value
 from support.moves import Case
+from support.scale_draws import Draw
 
 Rng = np.random.Generator
 Quant = dict[str, Any]
@@ -35,11 +37,33 @@ def filled(rng: Rng, shape: tuple[int, ...]) -> np.ndarray:
     return rng.integers(-128, 128, shape).astype(np.int8)
 
 
-def extremes(rng: Rng) -> Case:
-    shape, same = image(rng), quant(rng)
-    kind = str(rng.choice(["MINIMUM", "MAXIMUM"]))
-    values = [filled(rng, shape), filled(rng, shape)]
-    return Case(kind, [shape, shape], [shape], quant=[same] * 3, values=values)
+def repeated(rng: Rng, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Draws the shape of an operand that is repeated to a shape: its last axes, each whole or of one element."""
+    kept = [extent if rng.random() < 0.5 else 1 for extent in shape]
+    return tuple(kept[int(rng.integers(len(shape))) :]) if rng.random() < 0.5 else tuple(kept)
+
+
+def pairs(rng: Rng) -> tuple[Draw, list[np.ndarray]]:
+    """Draws two operands, of which one may be repeated, one constant; returns the operator and what is no constant."""
+    shape, same, kind = image(rng), quant(rng), str(rng.choice(["ADD", "SUB", "MUL", "MINIMUM", "MAXIMUM"]))
+    shapes, number = [shape, shape], int(rng.integers(2))
+    shapes[number] = repeated(rng, shape) if rng.random() < 0.5 else shape
+    drawn = [filled(rng, each) for each in shapes]
+    constant = number if rng.random() < 0.5 else None
+    quants, options = [same] * 3, {}
+    if kind in ("ADD", "SUB", "MUL"):
+        scale = same["scale"] * 2.0 ** rng.uniform(-3, 3)
+        product = (
+            same["scale"] * scale * 2.0 ** rng.uniform(4, 8) if kind == "MUL" else scale * 2.0 ** rng.uniform(-1, 2)
+        )
+        quants = [same, *(quant(rng) | {"scale": float(np.float32(each))} for each in (scale, product))]
+        options = {"FusedActivationFunction": str(rng.choice(["NONE", "RELU", "RELU6"]))}
+    operands = tuple(
+        Value(each, np.int8, **given, data=x if index == constant else None)
+        for index, (each, given, x) in enumerate(zip(shapes, quants, drawn, strict=False))
+    )
+    result = Value(shape, np.int8, **quants[2])
+    return Draw(kind, operands, result, options), [x for index, x in enumerate(drawn) if index != constant]
 
 
 def slices(rng: Rng) -> Case:
@@ -83,9 +107,31 @@ def resized(rng: Rng) -> Case:
     return Case(kind, [shape, size], [result], options, quant=[same] * 2, values=[filled(rng, shape)])
 
 
+def totals(rng: Rng) -> Case:
+    """Draws a mean or a sum along rows, columns, both, or channels."""
+    shape, axes = image(rng, 12), [[1, 2], [1], [2], [3], [2, 3]][rng.integers(5)]
+    kept, kind = bool(rng.integers(2)), str(rng.choice(["MEAN", "SUM"]))
+    result = tuple(1 if axis in axes else extent for axis, extent in enumerate(shape) if kept or axis not in axes)
+    before = quant(rng)
+    after = before if rng.random() < 0.3 else quant(rng) | {"scale": before["scale"] * float(2.0 ** rng.uniform(-2, 4))}
+    after = after | {"scale": float(np.float32(after["scale"]))}
+    values = filled(rng, shape)
+    values[:, : shape[1] // 2] = rng.choice([-128, 127])
+    return Case(kind, [shape, axes], [result], {"KeepDims": kept}, quant=[before, after], values=[values])
+
+
+def interleaved(rng: Rng) -> Case:
+    """Draws a move between pixels and channels."""
+    size, (height, width, channels) = int(rng.integers(2, 4)), (int(each) for each in rng.integers(1, 9, 3))
+    deep, large = (1, height, width, size * size * channels), (1, height * size, width * size, channels)
+    kind, before, after = [("DEPTH_TO_SPACE", deep, large), ("SPACE_TO_DEPTH", large, deep)][rng.integers(2)]
+    return Case(kind, [before], [after], {"BlockSize": size}, quant=[quant(rng)] * 2, values=[filled(rng, before)])
+
+
 #: Draws by the name of their pattern.
 DRAWS: Mapping[str, Callable[[Rng], Case]] = {
-    "extreme": extremes,
+    "total": totals,
+    "interleaving": interleaved,
     "slice": slices,
     "split": parts,
     "transpose": transposed,
