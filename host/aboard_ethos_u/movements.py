@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
-from aboard.ir import Node
+from aboard.ir import DType, Node
+from aboard.ops.extremes import PlaceAttributes
 from aboard.ops.resize_bilinear import ResizeBilinearAttributes
 from aboard.ops.strided_slice import StridedSliceAttributes
 from aboard.ops.transpose import TransposeAttributes
 from aboard_ethos_u import conditions, elements
 
+#: Most channels of which the NPU finds the largest.
+_CHANNELS = 127
 #: Factors by which an image may grow.
 _FACTORS = (2, 4, 8)
 
@@ -27,11 +31,21 @@ def conversion(node: Node) -> str | None:
 
 
 def piece(node: Node) -> str | None:
-    """Takes slices of images without gaps."""
-    slices = cast(StridedSliceAttributes, node.attrs).slices
-    if any(part.stride != 1 for part in slices):
-        return f"strides, got {tuple(part.stride for part in slices)}, expected 1"
+    """Takes slices of images, with gaps between rows and columns."""
+    strides = tuple(part.stride for part in cast(StridedSliceAttributes, node.attrs).slices)
+    if min(strides) < 1 or len(strides) != 4 or strides[3] != 1:
+        return f"strides, got {strides}, expected positive ones, and 1 for channels"
     return _four(node) or conditions.common(node)
+
+
+def place(node: Node) -> str | None:
+    """Takes the number of the largest channel of each pixel."""
+    attrs, shape = cast(PlaceAttributes, node.attrs), node.input(0).shape
+    if attrs.axis != len(shape) - 1 or shape[-1] > _CHANNELS:
+        return f"axis {attrs.axis} of {shape}, expected the last one, of at most {_CHANNELS} channels"
+    if len(shape) != 4 or shape[0] != 1 or node.output.dtype is not DType.INT32:
+        return f"{node.output.dtype.value} for {shape}, expected int32 for an image of one sample"
+    return conditions.common(replace(node, outputs=[]))
 
 
 def parts(node: Node) -> str | None:

@@ -49,6 +49,7 @@ def patterns(_target: Target) -> tuple[DevicePattern, ...]:
         _pattern("transpose", _plain("transpose", movements.turn)),
         _pattern("interleaving", _interleaving()),
         _pattern("total", _plain("mean", "sum", sums.total)),
+        _pattern("place", _wide("arg_max", movements.place)),
         _pattern("resize", _plain("resize_bilinear", "resize_nearest_neighbor", movements.resize)),
     )
 
@@ -70,7 +71,7 @@ def _plain(*names_and_condition: str | NodePredicate) -> OpPattern:
 
 
 def _wide(name: str, where: NodePredicate) -> OpPattern:
-    """Returns the pattern of nodes of int8 or int16."""
+    """Returns the pattern of nodes whose condition looks at element types."""
     return op(name, where=where, name="layer")
 
 

@@ -67,6 +67,14 @@ REFUSED = {
         total("MEAN", (1, 65, 67, 4), [1, 2], (0.05, 0.05)),
         "axes (1, 2) of (1, 65, 67, 4), expected one window of at most 64x64 in an image",
     ),
+    "place in many channels": (
+        moved(Case("ARG_MAX", [(1, 2, 2, 128), np.array(3, np.int32)], [(1, 2, 2)], result_dtype=np.int32)),
+        "axis 3 of (1, 2, 2, 128), expected the last one, of at most 127 channels",
+    ),
+    "backward slice": (
+        moved(Case("STRIDED_SLICE", [(1, 4, 4, 2), [0, 3, 0, 0], [1, 0, 4, 2], [1, -1, 1, 1]], [(1, 3, 4, 2)])),
+        "strides, got (1, -1, 1, 1), expected positive ones, and 1 for channels",
+    ),
     "sum of axes apart": (
         total("SUM", (1, 5, 6, 4), [1, 3], (0.05, 0.5)),
         "axes (1, 3) of (1, 5, 6, 4), expected one window of at most 64x64 in an image",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import tflite
 
 from support.element_models import Value
 from support.moves import Case
@@ -70,9 +71,18 @@ def slices(rng: Rng) -> Case:
     shape, same = image(rng), quant(rng)
     begin = [int(rng.integers(extent)) for extent in shape]
     end = [int(rng.integers(first, extent)) + 1 for first, extent in zip(begin, shape, strict=True)]
-    cut = tuple(last - first for first, last in zip(begin, end, strict=True))
-    operands = [shape, begin, end, [1, 1, 1, 1]]
+    steps = [1, *(int(step) for step in rng.choice([1, 1, 2, 3], 2)), 1]
+    cut = tuple(-(-(last - first) // step) for first, last, step in zip(begin, end, steps, strict=True))
+    operands = [shape, begin, end, steps]
     return Case("STRIDED_SLICE", operands, [cut], quant=[same] * 2, values=[filled(rng, shape)])
+
+
+def places(rng: Rng) -> Case:
+    """Draws the search for the largest channel; many channels are equally large."""
+    shape, same = image(rng), quant(rng)
+    values = (filled(rng, shape) // rng.choice([1, 16, 64])).astype(np.int8)
+    options, axis = {"OutputType": tflite.TensorType.INT32}, np.array(3, np.int32)
+    return Case("ARG_MAX", [shape, axis], [shape[:3]], options, np.int8, np.int32, [same, {}], [values])
 
 
 def parts(rng: Rng) -> Case:
@@ -131,6 +141,7 @@ def interleaved(rng: Rng) -> Case:
 #: Draws by the name of their pattern.
 DRAWS: Mapping[str, Callable[[Rng], Case]] = {
     "total": totals,
+    "place": places,
     "interleaving": interleaved,
     "slice": slices,
     "split": parts,

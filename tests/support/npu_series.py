@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import functools
 import io
+import json
 import os
 import tempfile
 from collections import Counter
@@ -22,17 +23,29 @@ import numpy as np
 from ethosu.vela import vela as main
 
 from aboard.importers import load
+from aboard.importers.free_names import FreeNames
 from aboard.ir import Graph, Tensor
 from aboard.ops import interpreter
 from aboard.partition import pipeline
 from aboard.partition.partitioner import Partition
 from aboard.target import Target
-from aboard_ethos_u import lowered, vela
+from aboard_ethos_u import lowered, phases, vela
 from support import ethos_u
 
-#: Nodes that the NPU has computed in this process, by op: what a series really compared.
+#: What the NPU has computed in this process: nodes by op, and graphs by who computed them.
 COMPUTED: Counter[str] = Counter()
+GRAPHS: Counter[str] = Counter()
+#: Variable with the folder to which `write_counts` writes them.
+COUNTS = "ABOARD_NPU_COUNTS"
 _POINTERS = 8
+
+
+def write_counts() -> None:
+    """Writes the counts of this process to a file of its own, if the environment names a folder."""
+    folder = os.environ.get(COUNTS)
+    if folder and (COMPUTED or GRAPHS):
+        text = json.dumps({"operators": COMPUTED, "graphs": GRAPHS})
+        Path(folder, f"{os.getpid()}.json").write_text(text, encoding="utf-8")
 
 
 @functools.cache
@@ -99,7 +112,8 @@ def on_model(model: bytes, *inputs: np.ndarray, macs: int = 128, attributes: str
         taken = _part(graph, [id(node) for node in nodes])
         made = run(lowered.file_of(taken), [values[id(t)] for t in taken.inputs], taken.outputs, macs, attributes)
         results |= {tensor.name: x for tensor, x in zip(taken.outputs, made, strict=True)}
-        COMPUTED.update(node.op for node in nodes)
+        names = FreeNames(tensor.name for tensor in taken.tensors())
+        COMPUTED.update(node.op for node in phases.restored(taken, names))
     return [results[tensor.name] for tensor in graph.outputs]
 
 
