@@ -13,7 +13,7 @@ FRAMEWORKS = tensorflow==2.21.0 keras==3.15.1 torch==2.13.0 scikit-learn==1.9.1 
 
 .PHONY: help setup setup-dev demo test test-full test-frameworks test-labgrid lint format docs docs-json docs-ops docs-picture \
   examples-pages bench bench-costs bench-line bench-planner bench-partition bench-farm bench-check fuzz fuzz-long \
-  fuzz-page boards-check published published-page quantised npu-models silicon-table tuning-page compare-faults snapshots wheel clean
+  fuzz-page boards-check published published-page quantised npu-models npu-operators silicon-table tuning-page compare-faults snapshots wheel clean
 
 help:
 	@echo "make demo    set up, then take the shipped model aboard an emulated board"
@@ -33,6 +33,7 @@ help:
 	@echo "make published   tries the models of git checkouts, CHECKOUTS=, and writes docs/published.json and its page"
 	@echo "make quantised   quantises models with data of git checkouts, CHECKOUTS=, and writes docs/quantised.json and its page"
 	@echo "make npu-models  verifies models on the NPU in QEMU, for each size and memory mode; writes docs/npu.json and its page (hours)"
+	@echo "make npu-operators  compares random operators and graphs on the NPU, CMSIS_NN_PATH=; writes docs/npu_operators.json and its page"
 	@echo "make tuning-page  tries every point of the kernels of kws in QEMU; writes docs/tuning.json and its page (15 minutes)"
 	@echo "make silicon-table  checks docs/silicon/*.json, which \`aboard bench\` wrote on boards; writes docs/reference/silicon.md"
 	@echo "make boards-check  compares the board files with a Zephyr tree, ZEPHYR=, and writes docs/reference/board_checks.md"
@@ -173,6 +174,9 @@ quantised: setup-dev
 # Goes on where docs/npu.json ends.
 npu-models: setup-dev
 	@$(BIN)/python tests/ethos_u/verify_models.py
+
+npu-operators: setup-dev
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/ethos_u/count_operators.py
 
 tuning-page: setup-dev
 	@$(BIN)/python tests/bench/tuning.py

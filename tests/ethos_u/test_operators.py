@@ -72,7 +72,16 @@ def compared(model: bytes, target: str, seed: int) -> set[str | None]:
     got = [results[each.name] for each in module.manifest.outputs]
     for mine, wanted in zip(got, oracle.tflm(model, x), strict=True):
         np.testing.assert_array_equal(mine, wanted)
-    return {node.device for node in module.manifest.nodes}
+    devices = {node.device for node in module.manifest.nodes}
+    npu_series.GRAPHS[" + ".join(sorted(device or "host" for device in devices))] += 1
+    return devices
+
+
+@pytest.fixture(autouse=True, scope="module")
+def counts() -> Iterator[None]:
+    """Writes what was computed, for `make npu-operators`."""
+    yield
+    npu_series.write_counts()
 
 
 @pytest.fixture(autouse=True)

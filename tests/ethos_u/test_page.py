@@ -37,3 +37,16 @@ def test_the_table_is_that_of_the_record() -> None:
     rows = json.loads((markdown.CHECKOUT / "docs" / "npu.json").read_text(encoding="utf-8"))
     assert list(script["missing"](rows)) == []
     assert script["table"](rows) in (markdown.CHECKOUT / PAGE).read_text(encoding="utf-8")
+
+
+def test_the_tables_of_operators_are_those_of_the_record() -> None:
+    script = runpy.run_path(str(markdown.CHECKOUT / "tests" / "ethos_u" / "count_operators.py"))
+    parts = [{"operators": {"add": 2}, "graphs": {}}, {"operators": {"add": 1, "mul": 4}, "graphs": {"host": 1}}]
+    counts = script["merged"](json.dumps(part) for part in parts)
+    assert counts == {"operators": {"mul": 4, "add": 3}, "graphs": {"host": 1}}
+    head = {"date": "2026-11-27", "version": "1.0"}
+    made = script["table"]({part: {**head, "counts": counts[part]} for part in counts})
+    assert made.splitlines()[0] == "Operators, 2026-11-27, aboard 1.0:"
+    assert "| `mul` | 4 |\n| `add` | 3 |\n| all, without a difference | 7 |" in made
+    if script["RECORD"].exists():
+        assert script["table"](json.loads(script["RECORD"].read_text())) in (markdown.CHECKOUT / PAGE).read_text()
