@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from aboard.errors import TargetError
-from aboard.target import Attribute, DeviceOption, Kind, Plugin, Runtime, Target, attach, register
+from aboard.target import Attribute, DeviceOption, Kind, Plugin, ProjectNeeds, Runtime, Target, attach, register
 from aboard.target.kind import Value
 from aboard_ethos_u import install, sources
 
@@ -22,12 +22,14 @@ NAME = "ethos-u55"
 #: External interrupts that a Cortex-M can have.
 _INTERRUPTS = 480
 
+_MACS = 128
+
 _ATTRIBUTES = (
     Attribute(
         "macs",
         "Multiply-accumulates in a cycle",
         int,
-        default=128,
+        default=_MACS,
         allowed=(32, 64, 128, 256),
         identity=True,
     ),
@@ -54,12 +56,26 @@ _ATTRIBUTES = (
         "irq",
         "Number of its interrupt, counted from the first external interrupt",
         int,
-        implied="the file of the SoC; the driver polls and does not use it yet",
+        implied="the file of the SoC; needed for -wait=interrupt",
     ),
     Attribute(
         "secure", "Whether it works in the secure state", bool, implied="the file of the SoC; else true", default=True
     ),
+    Attribute(
+        "wait",
+        "How the driver waits for the end of a job: `poll` reads the status, `interrupt` sleeps",
+        default="poll",
+        allowed=("poll", "interrupt"),
+    ),
+    Attribute(
+        "driver",
+        "Whose driver runs the NPU: aboard's `own`, or in Zephyr projects Arm's, which `zephyr` shares",
+        default="own",
+        allowed=("own", "zephyr"),
+    ),
 )
+#: MACs for which Zephyr's Kconfig has an Ethos-U55.
+_ZEPHYR_MACS = (64, 128, 256)
 
 
 def _complete(attrs: Mapping[str, Value], where: str) -> Mapping[str, Value]:
@@ -78,7 +94,42 @@ def _complete(attrs: Mapping[str, Value], where: str) -> Mapping[str, Value]:
         raise TargetError(
             f"{where}: -irq is not the number of an interrupt, got {irq}, expected 0 to {_INTERRUPTS - 1}. Leave it out"
         )
+    _complete_driver(attrs, where)
     return attrs
+
+
+def _complete_driver(attrs: Mapping[str, Value], where: str) -> None:
+    by_interrupt, of_zephyr = attrs.get("wait") == "interrupt", attrs.get("driver") == "zephyr"
+    if by_interrupt and of_zephyr:
+        raise TargetError(
+            f"{where}: -wait=interrupt is for the own driver, got -driver=zephyr, which always waits for it. Leave "
+            "-wait out"
+        )
+    if by_interrupt and "irq" not in attrs:
+        raise TargetError(
+            f"{where}: -wait=interrupt has no interrupt to wait for, expected its number. Give it with -irq=, or leave "
+            "-wait out"
+        )
+    macs = int(attrs.get("macs", _MACS))
+    if of_zephyr and macs not in _ZEPHYR_MACS:
+        raise TargetError(
+            f"{where}: -driver=zephyr has no driver for these MACs, got {macs}, expected one of: "
+            f"{', '.join(map(str, _ZEPHYR_MACS))}. Leave -driver out"
+        )
+
+
+def _refuses_host(device: Target, host: Target) -> str | None:
+    if device.attrs["driver"] == "zephyr" and host.attrs.get("runtime") == "host":
+        return (
+            f"{NAME}: -driver=zephyr is for projects of the template zephyr, got -runtime=host, a process without "
+            "Zephyr. Leave -driver out"
+        )
+    if device.attrs["wait"] == "interrupt" and host.attrs.get("runtime") != "host" and not host.cpu.is_arm_m:
+        return (
+            f"{NAME}: -wait=interrupt is for hosts with Arm's interrupt controller, got {host.cpu.name}, expected a "
+            "Cortex-M. Leave -wait out"
+        )
+    return None
 
 
 def _patterns(target: Target) -> tuple[Any, ...]:
@@ -107,6 +158,10 @@ def _options(target: Target) -> tuple[DeviceOption, ...]:
     return (sources.option(target),)
 
 
+def _project(target: Target) -> ProjectNeeds:
+    return sources.project(target)
+
+
 def _peripherals(target: Target) -> tuple[Any, ...]:
     from aboard_ethos_u import peripheral
 
@@ -122,6 +177,7 @@ def _register() -> None:
             _ATTRIBUTES,
             complete=_complete,
             subgraph_only=True,
+            refuses_host=_refuses_host,
             probe=install.probe,
         )
     )
@@ -130,6 +186,7 @@ def _register() -> None:
     attach(NAME, "cost", _cost)
     attach(NAME, "runtime", _runtime)
     attach(NAME, "options", _options)
+    attach(NAME, "project", _project)
     attach(NAME, "peripherals", _peripherals)
 
 

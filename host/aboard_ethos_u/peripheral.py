@@ -24,6 +24,8 @@ from aboard.target import Target
 
 #: Instructions of the CPU for which a job goes on, whatever it computes: the model has no timing.
 BUSY = 1000
+#: Instructions after which a job that never ends is still there.
+_ENDLESS = 1 << 32
 
 _FOLDER = ("emulation", "ethos_u")
 _DECLARATIONS = """
@@ -162,8 +164,15 @@ class EthosU55:
 
     def _start(self) -> None:
         self._started += 1
-        if self.busy is not None:
+        if self.busy is None:
+            self._go_on(self._started)
+        else:
             self._bus.schedule(self._bus.count + self.busy, functools.partial(self._finish, self._started))
+
+    def _go_on(self, job: int) -> None:
+        """Keeps an event to come while a job goes on that never ends: time passes while the core sleeps."""
+        if job == self._started and self._status() & _RUNNING:
+            self._bus.schedule(self._bus.count + _ENDLESS, functools.partial(self._go_on, job))
 
     def _finish(self, job: int) -> None:
         """Runs a job, unless it was stopped."""

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from support import ethos_u, npu_models, oracle
+from support.ethos_u import Buffer
 
 OK, NULL, RANGE, UNSUPPORTED, TIMEOUT, DEVICE = 0, 3, 5, 6, 11, 12
 BUS, PARSE, END = 1 << 2, 1 << 4, 1 << 5
@@ -17,15 +18,11 @@ ROOM = 4096
 
 
 class Place(ctypes.Structure):
-    _fields_ = (("registers", ctypes.c_size_t), ("non_secure", ctypes.c_bool))
-
-
-class Buffer(ctypes.Structure):
     _fields_ = (
-        ("pointer", ctypes.c_uint32),
-        ("base", ctypes.c_void_p),
-        ("bytes", ctypes.c_uint32),
-        ("is_written", ctypes.c_bool),
+        ("registers", ctypes.c_size_t),
+        ("non_secure", ctypes.c_bool),
+        ("by_interrupt", ctypes.c_bool),
+        ("irq", ctypes.c_uint32),
     )
 
 
@@ -78,7 +75,9 @@ def layer() -> Layer:
 
 def call(npu: ctypes.CDLL, job: Job, place: Place | None = None) -> tuple[int, Report]:
     report = Report()
-    found = npu.ethos_u_run(ctypes.byref(place or Place(0x1000, False)), ctypes.byref(job), ctypes.byref(report))
+    found = npu.ethos_u_run(
+        ctypes.byref(place or Place(0x1000, False, False, 0)), ctypes.byref(job), ctypes.byref(report)
+    )
     return found, report
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 import pytest
+from elftools.elf.elffile import ELFFile
 
 import aboard
 from aboard.errors import DeviceStatusError, ExtraError, ProjectError, TargetError, ToolError
@@ -32,7 +34,10 @@ def product() -> aboard.Module:
 
 def test_the_canonical_form_names_all_attributes() -> None:
     device = Target("c -mcpu=cortex-m55 + ethos-u55").devices[0]
-    assert str(device) == "ethos-u55 -macs=128 -memory=shared_sram -optimise=performance -secure=true"
+    assert (
+        str(device)
+        == "ethos-u55 -driver=own -macs=128 -memory=shared_sram -optimise=performance -secure=true -wait=poll"
+    )
     assert device.key == "ethos-u55 -macs=128"
 
 
@@ -42,6 +47,10 @@ def test_the_canonical_form_names_all_attributes() -> None:
         ("-macs=100", "-macs has a value that is not allowed, got 100, expected one of: 32, 64, 128, 256"),
         ("-arena-max=0", "-arena-max, got 0, expected at least 1. Leave it out for no limit"),
         ("-irq=480", "-irq is not the number of an interrupt, got 480, expected 0 to 479. Leave it out"),
+        (
+            "-wait=sleep",
+            "-wait has a value that is not allowed, got sleep, expected one of: poll, interrupt",
+        ),
         ("-address=0x100", "-address is not a register address, got 0x100, expected a multiple of 4096 below 4 GiB"),
     ],
 )
@@ -93,6 +102,48 @@ def test_the_code_of_a_region_has_the_place_of_the_npu() -> None:
         module = aboard.compile(model, target=f"{board} + ethos-u55", name="place")
         text = "".join(module.files[name] for name in module.files if str(name).endswith(".c"))
         assert f".registers = {address}u, .non_secure = {secure}" in text
+
+
+def test_the_code_of_a_region_waits_as_it_is_told() -> None:
+    model = npu_models.product()
+    for wait, place in (("poll", "false};"), ("interrupt", "false, .by_interrupt = true, .irq = 56u};")):
+        module = aboard.compile(model, target=f"{TARGET} -wait={wait}", name="product")
+        text = str(module.files["src/product_ethos_u55_0.c"])
+        assert f"place = {{.registers = 0x58102000u, .non_secure = {place}" in text
+        assert ("CONFIG_DYNAMIC_INTERRUPTS" in text) == (wait == "interrupt")
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        (
+            "alif/ensemble_e3:hp + ethos-u55 -wait=interrupt",
+            "-wait=interrupt has no interrupt to wait for, expected its number. Give it with -irq=, or leave -wait out",
+        ),
+        (
+            "c -mcpu=rv32imac + ethos-u55 -wait=interrupt -irq=5",
+            "ethos-u55: -wait=interrupt is for hosts with Arm's interrupt controller, got rv32imac, expected a Cortex",
+        ),
+    ],
+)
+def test_an_interrupt_that_cannot_be_waited_for(target: str, message: str) -> None:
+    with pytest.raises(TargetError, match=re.escape(message)):
+        Target(target)
+
+
+def test_the_handler_is_in_the_vector_table(tmp_path: Path) -> None:
+    module = aboard.compile(npu_models.product(), target=f"{TARGET} -wait=interrupt", name="product")
+    project = aboard.create(module, BOARD, path=tmp_path / "project")
+    project.build()
+    command = ["arm-none-eabi-nm", str(project.image)]
+    listing = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    address = next(line.split()[0] for line in listing.splitlines() if line.endswith(" T ethos_u_interrupt"))
+    with project.image.open("rb") as stream:
+        vectors = ELFFile(stream).get_section_by_name(".vectors").data()
+    assert len(vectors) == 4 * (16 + 56 + 1)
+    assert int.from_bytes(vectors[-4:], "little") == int(address, 16) | 1
+    zephyr = aboard.create(module, BOARD, "zephyr", tmp_path / "zephyr")
+    assert "CONFIG_DYNAMIC_INTERRUPTS=y\n" in (zephyr.path / "prj.conf").read_text(encoding="utf-8")
 
 
 def test_the_manifest_has_the_cycles_that_vela_estimates(product: aboard.Module) -> None:
@@ -170,7 +221,7 @@ def test_each_input_has_a_base_pointer() -> None:
 
 def test_the_bundle_has_the_driver_and_no_model(product: aboard.Module) -> None:
     names = {Path(path).name for path in product.files if "/devices/" in path}
-    assert names == {"ethos_u.c", "ethos_u.h", "ethos_u_access.h", "ethos_u_hooks.c"}
+    assert names == {"ethos_u.c", "ethos_u.h", "ethos_u_access.h", "ethos_u_cache.c", "ethos_u_hooks.c"}
     assert not any("MODEL" in flag for flag in product.manifest.cflags)
 
 

@@ -16,13 +16,15 @@ PAGE = "docs/how-to/ethos_u.md"
 def test_the_page_works(tmp_path: Path) -> None:
     blocks = markdown.blocks(PAGE)
     shell = "".join(text for language, text in blocks if language == "sh")
-    partition, deploy, verify, driver, _, dump = (
+    partition, deploy, verify, driver, _, dump, asleep, _, zephyr = (
         markdown.run(command, tmp_path) for command in markdown.commands(shell)
     )
     assert re.search(r"ethos-u55 +(\d+) of \1 nodes in 1 region", partition)
     assert "arm/mps3_an547 (qemu)" in deploy
     assert "0 differing bytes" in verify
-    assert re.search(r"digits on arm/mps2_an505 \(unicorn\)\n.*\n.*\nresult +0 differing bytes", driver)
+    for output in (driver, asleep):
+        assert re.search(r"digits on arm/mps2_an505 \(unicorn\)\n.*\n.*\nresult +0 differing bytes", output)
+    assert "digits_zephyr_project" in zephyr
     (shown,) = (text for language, text in blocks if language == "text" and "IFM_REGION" in text)
     assert len(shown.splitlines()) == 4
     assert set(shown.splitlines()) <= set(dump.splitlines())

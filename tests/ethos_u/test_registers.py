@@ -24,11 +24,15 @@ from support import ethos_u, npu_models, oracle
 
 BOARD, REGISTERS, INTERRUPT = "arm/mps2_an505", 0x4810_2000, 9
 TARGET = f"{BOARD} + ethos-u55 -macs=128 -address={REGISTERS:#x}"
+BY_INTERRUPT = f"{TARGET} -irq={INTERRUPT} -wait=interrupt"
 OK, UNSUPPORTED, TIMEOUT, DEVICE = 0, 6, 11, 12
 RUNNING, IRQ, BUS, PARSE, END = 1 << 0, 1 << 1, 1 << 2, 1 << 4, 1 << 5
 NOWHERE, FLASH = 0x6000_0000, 0x1030_0000
 #: Command and register of streams: one that there is not, and that of the activation.
 UNKNOWN, ACTIVATION = 0x021, 0x125
+STATUS = 0x04
+#: Instructions of the machine in a second, and until SysTick wraps, of which a tick is 50.
+SECOND, ONE_WRAP = 1_000_000_000, 50 << 24
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ class Step:
     sleeps: int = 0
     polls: int = 2000
     busy: int | None = peripheral.BUSY
+    by_interrupt: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,8 +97,8 @@ class Script:
                 self.npu.busy = self.steps[len(self.outcomes)].busy
             return int(more)
         step = self.steps[len(self.outcomes)]
-        values = (step.word, step.value, step.target, step.id or self.id, step.sleeps, step.polls)
-        return values[(offset - 0x10) // 4]
+        values = (step.word, step.value, step.target, step.id or self.id, step.sleeps, step.polls, step.by_interrupt)
+        return int(values[(offset - 0x10) // 4])
 
     def write(self, offset: int, size: int, value: int) -> None:
         if offset == 0x08:
@@ -117,9 +122,9 @@ class Image:
     id: int
     config: int
 
-    def play(self, *steps: Step, macs: int = 128) -> list[Outcome]:
+    def play(self, *steps: Step, macs: int = 128, npu: EthosU55 | None = None) -> list[Outcome]:
         """Returns what came of each step; the NPU and the image are as after a reset before the first."""
-        npu = EthosU55(REGISTERS, macs, INTERRUPT)
+        npu = npu or EthosU55(REGISTERS, macs, INTERRUPT)
         script = Script(npu, steps, len(self.expected), self.id)
         machine = emulation.machine(boards.load(BOARD), [npu, script])
         machine.start(self.project.image)
@@ -141,7 +146,7 @@ def product() -> aboard.Module:
 
 
 @pytest.fixture(scope="module")
-def image(product: aboard.Module, tmp_path_factory: pytest.TempPathFactory) -> Image:
+def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
     """An image with another `main`, that of `driver_on_board.c`; everything else is that of projects."""
     made, placed = ethos_u.compiled(npu_models.product(), ethos_u.device(128))
     x = np.random.default_rng(1).integers(-128, 128, (1, 37)).astype(np.int8)
@@ -157,7 +162,8 @@ def image(product: aboard.Module, tmp_path_factory: pytest.TempPathFactory) -> I
     macros = {"JOB_WORDS": stream.size, "JOB_CONFIG": f"{made.config:#x}u", "JOB_REGISTERS": f"{REGISTERS:#x}u"}
     macros |= {"JOB_INTERRUPT": INTERRUPT, "JOB_BUFFERS(target)": f"{{{buffers}}}"}
     header += "".join(f"#define {name} {value}\n" for name, value in macros.items())
-    project = aboard.create(product, BOARD, path=tmp_path_factory.mktemp("driver") / "project")
+    module = aboard.compile(npu_models.product(), target=BY_INTERRUPT, name="product")
+    project = aboard.create(module, BOARD, path=tmp_path_factory.mktemp("driver") / "project")
     source = (ethos_u.SHIM / "driver_on_board.c").read_text(encoding="utf-8")
     (driver,) = project.path.rglob("ethos_u.h")
     (project.path / "src/main.c").write_text(source.replace('"ethos_u.h"', f'"{driver}"'), encoding="utf-8")
@@ -223,6 +229,68 @@ def test_the_core_sleeps_until_the_interrupt(image: Image) -> None:
     first, second = image.play(Step(sleeps=1, busy=1_000_000), Step(sleeps=1, busy=1_000_000))
     assert (first.status, first.y, first.calls) == (OK, image.expected, 1)
     assert (second.status, second.y, second.calls) == (OK, image.expected, 1)
+
+
+class Watched(EthosU55):
+    """An NPU that counts how often its status is read."""
+
+    looks = 0
+
+    def read(self, offset: int, size: int) -> int:
+        self.looks += offset == STATUS
+        return super().read(offset, size)
+
+
+def test_the_driver_waits_for_the_interrupt(image: Image) -> None:
+    npu = Watched(REGISTERS, 128, INTERRUPT)
+    asleep = Step(by_interrupt=True, busy=1_000_000)
+    first, second, polled = image.play(asleep, asleep, Step(busy=20_000), npu=npu)
+    assert (first.status, first.y, first.calls) == (OK, image.expected, 0)
+    assert (second.status, second.y, second.calls) == (OK, image.expected, 0)
+    assert (polled.status, polled.y) == (OK, image.expected)
+    assert npu.looks < polled.calls + 20
+
+
+def test_no_interrupt_is_lost_between_the_look_and_the_sleep(image: Image) -> None:
+    npu = Watched(REGISTERS, 128, INTERRUPT)
+    outcomes = image.play(*(Step(by_interrupt=True, busy=busy) for busy in range(1, 151)), npu=npu)
+    assert {(outcome.status, outcome.y) for outcome in outcomes} == {(OK, image.expected)}
+    assert npu._bus.count < ONE_WRAP
+
+
+def test_errors_by_interrupt(image: Image) -> None:
+    last = len(image.stream) - 1
+    parse, bus, right = image.play(
+        Step(by_interrupt=True, word=last, value=UNKNOWN),
+        Step(by_interrupt=True, target=FLASH),
+        Step(by_interrupt=True),
+    )
+    assert (parse.status, parse.end, parse.read) == (DEVICE, PARSE, 4 * last)
+    assert (bus.status, bus.end) == (DEVICE, BUS)
+    assert (right.status, right.y) == (OK, image.expected)
+
+
+def test_an_interrupt_that_never_comes(image: Image) -> None:
+    npu = Watched(REGISTERS, 128, INTERRUPT)
+    late, right = image.play(Step(by_interrupt=True, busy=None), Step(by_interrupt=True), npu=npu)
+    assert (late.status, late.end) == (TIMEOUT, RUNNING)
+    assert not any(late.y)
+    assert (right.status, right.y) == (OK, image.expected)
+    assert 10 < npu._bus.count / SECOND < 12
+    assert npu.looks < 40
+
+
+def test_an_end_without_an_interrupt_is_found_at_the_next_wake_up(image: Image) -> None:
+    (outcome,) = image.play(Step(by_interrupt=True, busy=2 * ONE_WRAP), npu=EthosU55(REGISTERS, 128))
+    assert (outcome.status, outcome.y) == (OK, image.expected)
+
+
+def test_a_job_that_was_given_up_raises_no_interrupt_in_the_next(image: Image) -> None:
+    npu = Watched(REGISTERS, 128, INTERRUPT)
+    almost = 10 * SECOND + 2 * ONE_WRAP
+    late, right = image.play(Step(by_interrupt=True, busy=almost), Step(by_interrupt=True, busy=2 * ONE_WRAP), npu=npu)
+    assert (late.status, any(late.y)) == (TIMEOUT, False)
+    assert (right.status, right.y) == (OK, image.expected)
 
 
 def test_an_npu_of_another_size(image: Image) -> None:

@@ -26,6 +26,17 @@ SOURCES = [path for path in sorted(MODEL.glob("*.c")) if path.name != "emulated.
 MACS = (32, 64, 128, 256)
 
 
+class Buffer(ctypes.Structure):
+    """The record of memory of the driver, `ethos_u_buffer_t`."""
+
+    _fields_ = (
+        ("pointer", ctypes.c_uint32),
+        ("base", ctypes.c_void_p),
+        ("bytes", ctypes.c_uint32),
+        ("is_written", ctypes.c_bool),
+    )
+
+
 def device(macs: int = 128, attributes: str = "") -> Target:
     """Returns the device by itself."""
     return Target(f"ethos-u55 -macs={macs} {attributes}", as_device=True)
@@ -40,7 +51,7 @@ def build(output: Path, sources: Sequence[Path], *flags: str) -> Path:
 
 def library(folder: Path) -> ctypes.CDLL:
     """Returns model, driver and shim, loaded into this process."""
-    sources = [*SOURCES, DRIVER / "ethos_u.c", DRIVER / "ethos_u_hooks.c", SHIM / "shim.c"]
+    sources = [*SOURCES, *sorted(DRIVER.glob("*.c")), SHIM / "shim.c"]
     flags = ("-DABOARD_ETHOS_U_MODEL=1", "-O1", "-shared", "-fPIC")
     loaded = ctypes.CDLL(str(build(folder / "npu.so", sources, *flags)))
     loaded.shim_problem.restype = ctypes.c_char_p

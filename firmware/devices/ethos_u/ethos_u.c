@@ -53,6 +53,10 @@
 
 #define RESET_POLLS 100000u
 
+/* Of the job that waits for the interrupt: registers of its NPU, and the status that the handler found; else 0. */
+static volatile uintptr_t awaited;
+static volatile uint32_t found;
+
 static void put(const ethos_u_place_t *place, uint32_t offset, uint32_t value) {
     ethos_u_write(place->registers, offset, value);
 }
@@ -133,13 +137,55 @@ static void open_windows(const ethos_u_job_t *job) {
 #endif
 }
 
+void ethos_u_interrupt(void) {
+    const uintptr_t registers = awaited;
+    if (registers == 0u) {
+        return;
+    }
+    const uint32_t status = ethos_u_read(registers, STATUS);
+    if ((status & STATUS_IRQ) != 0u) {
+        found = status;
+        ethos_u_write(registers, CMD, CMD_CLEAR_IRQ);
+        (void)ethos_u_read(registers, STATUS); /* the NPU has taken the interrupt back before the handler returns */
+    }
+}
+
+bool ethos_u_has_ended(void) {
+    return found != 0u;
+}
+
+/** The model in the image raises no interrupt. */
+static bool sleeps(const ethos_u_place_t *place) {
+    return !ETHOS_U_IS_MODEL && place->by_interrupt;
+}
+
+/** Enables the interrupt for a job, or disables it. The handler is called only while it may access registers. */
+static void listen(const ethos_u_place_t *place, bool on) {
+    if (!sleeps(place)) {
+        return;
+    }
+    if (on) {
+        awaited = place->registers;
+        ethos_u_irq(place->irq, true);
+    } else {
+        ethos_u_irq(place->irq, false);
+        awaited = 0u;
+        found = 0u;
+    }
+}
+
+static uint32_t look(const ethos_u_place_t *place) {
+    return get(place, STATUS) | found;
+}
+
 static aboard_status_t wait(const ethos_u_place_t *place) {
-    uint32_t calls = 0, status = get(place, STATUS);
+    uint32_t calls = 0, status = look(place);
     while ((status & STATUS_IRQ) == 0u && ((status & STATUS_RUNNING) != 0u || (status & STATUS_END) == 0u)) {
-        if (!ethos_u_wait(calls++)) {
+        if (!(sleeps(place) ? ethos_u_sleep(calls) : ethos_u_wait(calls))) {
             return ABOARD_ERROR_TIMEOUT;
         }
-        status = get(place, STATUS);
+        calls++;
+        status = look(place);
     }
     put(place, CMD, CMD_CLEAR_IRQ);
     const bool failed = (status & (STATUS_BUS | STATUS_PARSE | STATUS_FAULTS)) != 0u;
@@ -169,6 +215,7 @@ static aboard_status_t execute(const ethos_u_place_t *place, const ethos_u_job_t
     open_windows(job);
     /* What the CPU stored is in memory before the NPU looks. */
     __sync_synchronize();
+    listen(place, true);
     put(place, CMD, CMD_RUN);
     status = wait(place);
     __sync_synchronize();
@@ -177,6 +224,7 @@ static aboard_status_t execute(const ethos_u_place_t *place, const ethos_u_job_t
         put(place, CMD, CMD_STOP);
         (void)reset(place);
     }
+    listen(place, false);
     for (uint32_t i = 0; i < job->count; i++) {
         if (job->buffers[i].is_written) {
             ethos_u_invalidate(job->buffers[i].base, job->buffers[i].bytes);

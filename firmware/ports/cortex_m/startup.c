@@ -12,9 +12,16 @@
 /* The highest external interrupt in use determines the length of the table. */
 #define EXCEPTIONS 16
 #ifdef ABOARD_COUNTER_IRQ
-#define LAST_IRQ ABOARD_MAX(ABOARD_UART_IRQ, ABOARD_COUNTER_IRQ)
+#define LAST_OWN_IRQ ABOARD_MAX(ABOARD_UART_IRQ, ABOARD_COUNTER_IRQ)
 #else
-#define LAST_IRQ ABOARD_UART_IRQ
+#define LAST_OWN_IRQ ABOARD_UART_IRQ
+#endif
+#ifdef ABOARD_DEVICE_INTERRUPTS
+#define LAST_IRQ ABOARD_MAX(LAST_OWN_IRQ, ABOARD_DEVICE_IRQ)
+#define PROTOTYPE(number, name) void name(void);
+ABOARD_DEVICE_INTERRUPTS(PROTOTYPE)
+#else
+#define LAST_IRQ LAST_OWN_IRQ
 #endif
 
 typedef union {
@@ -35,6 +42,10 @@ __attribute__((section(".vectors"), used)) static const vector_t vectors[EXCEPTI
     [EXCEPTIONS + ABOARD_UART_IRQ] = {.handler = aboard_uart_interrupt},
 #ifdef ABOARD_COUNTER_IRQ
     [EXCEPTIONS + ABOARD_COUNTER_IRQ] = {.handler = aboard_counter_interrupt},
+#endif
+#ifdef ABOARD_DEVICE_INTERRUPTS
+#define ENTRY(number, name) [EXCEPTIONS + (number)] = {.handler = name},
+    ABOARD_DEVICE_INTERRUPTS(ENTRY)
 #endif
 };
 

@@ -296,9 +296,13 @@ class Machine(ABC):
             self._sleep()
 
     def _sleep(self) -> None:
-        """The core waits for an interrupt; time advances at once to the next event of a device."""
+        """The core waits for an interrupt.
+
+        While a device works, time advances at once to the next event of a device or a timer of the core; else time
+        stands still until a byte arrives.
+        """
         if self.bus.deadline < NEVER and not self.wake():
-            self.count = max(self.count, self.bus.deadline)
+            self.count = max(self.count, self.deadline)
             self.bus.run(self.count)
             return
         with self._changed:

@@ -14,7 +14,17 @@ from aboard.base.version import VERSION
 from aboard.boards.board import Board
 from aboard.boards.zephyr import releases
 from aboard.errors import ProjectError
-from aboard.project import capacity, device_options, hooks, mlperf, power_pin, render, suitability, templates
+from aboard.project import (
+    capacity,
+    device_needs,
+    device_options,
+    hooks,
+    mlperf,
+    power_pin,
+    render,
+    suitability,
+    templates,
+)
 from aboard.project.placement import Placement
 from aboard.project.project import BUILD_FOLDER, FILE_NAME, Project, ProjectInfo, is_build_folder
 from aboard.project.templates import Option, OptionValue, Template
@@ -127,7 +137,8 @@ def _fill(
     _check_regions(memory.placement, template)
     _check_state(models, template, options)
     _check_cores(models, template)
-    devices = device_options.files(models, options)
+    needs = device_needs.collect(models, template, board)
+    devices = device_options.files(models, options, needs)
     for name, text in render.generate(template, board, models, options, memory, devices).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aboard.base.manifest import Manifest
 from aboard.errors import ProjectError
 from aboard.project.templates import Option, OptionValue, Template
-from aboard.target import DeviceOption, Target, columns
+from aboard.target import DeviceOption, ProjectNeeds, Target, columns
 
 #: Folder of the project for the files of an option.
 _FOLDER = "firmware/devices"
@@ -21,10 +21,12 @@ class DeviceFiles:
     Attributes:
         files: Text of each file by its path in the project.
         definitions: Macros for all sources, `NAME=value`.
+        needs: What the drivers of the devices need beside it (`device_needs`).
     """
 
     files: Mapping[str, str]
     definitions: tuple[str, ...] = ()
+    needs: ProjectNeeds = field(default_factory=ProjectNeeds)
 
 
 def of_targets(targets: Iterable[Target]) -> dict[str, DeviceOption]:
@@ -52,8 +54,13 @@ def targets_of(models: Sequence[Manifest]) -> list[Target]:
     return [Target(model.target) for model in models]
 
 
-def files(models: Sequence[Manifest], options: Mapping[str, OptionValue]) -> DeviceFiles:
+def files(models: Sequence[Manifest], options: Mapping[str, OptionValue], needs: ProjectNeeds) -> DeviceFiles:
     """Returns what the chosen values of devices' options add to a project.
+
+    Args:
+        models: The models of the project.
+        options: The chosen values.
+        needs: What the drivers of the devices need.
 
     Raises:
         ProjectError: Two models need different files, or different values of a macro.
@@ -71,7 +78,7 @@ def files(models: Sequence[Manifest], options: Mapping[str, OptionValue]) -> Dev
             for macro in runtime.definitions:
                 if macros.setdefault(macro.partition("=")[0], macro) != macro:
                     raise _differs(name, macro)
-    return DeviceFiles(dict(sorted(found.items())), tuple(macros.values()))
+    return DeviceFiles(dict(sorted(found.items())), tuple(macros.values()), needs)
 
 
 def _differs(option: str, what: str) -> ProjectError:

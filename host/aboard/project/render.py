@@ -12,7 +12,7 @@ from aboard.boards import cpu as cpus
 from aboard.boards.board import Board
 from aboard.boards.zephyr import modules
 from aboard.errors import ProjectError
-from aboard.project import mlperf, power_pin, renode_platform
+from aboard.project import device_needs, mlperf, power_pin, renode_platform
 from aboard.project.capacity import MemoryUse
 from aboard.project.device_options import DeviceFiles
 from aboard.project.templates import OptionValue, Template
@@ -54,7 +54,7 @@ def generate(
     baud = int(options.get("baud", 0)) or (board.rpc.baud if board.rpc else 0)
     context: dict[str, object] = {
         "board": board,
-        "board_macros": list(_board_macros(board, template, options, baud)),
+        "board_macros": [*_board_macros(board, template, options, baud), *_device_macros(template, devices)],
         "baud": baud,
         "cpu": cpus.find(board.core().mcpu),
         "definitions": [*_definitions(options), *devices.definitions],
@@ -74,7 +74,9 @@ def generate(
         "renode_platform": renode_platform.describe(board, own_drivers=template.drivers == "board"),
         "ready_frame": framing.encode(Header(Type.READY, 0, 0, 0).pack() + bytes((MAJOR, MINOR))).hex(" "),
         "template": template,
-        "zephyr_modules": modules.needed(board),
+        "zephyr_modules": sorted({*modules.needed(board), *devices.needs.zephyr_modules}),
+        "zephyr_config": devices.needs.zephyr_config,
+        "zephyr_kconfig": devices.needs.zephyr_kconfig,
     }
     rendered = template.render(context, models)
     return {**rendered, ".gitignore": "build/\n", **firmware}
@@ -211,6 +213,10 @@ def _board_macros(
         yield "ABOARD_SETUP", "1"
     if board.core().caches:
         yield "ABOARD_CACHES", "1"
+
+
+def _device_macros(template: Template, devices: DeviceFiles) -> list[tuple[str, str]]:
+    return device_needs.macros(devices.needs.interrupts) if template.drivers == "board" else []
 
 
 def _params(prefix: str, params: Mapping[str, int]) -> Iterator[tuple[str, str]]:

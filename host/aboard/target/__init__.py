@@ -6,7 +6,7 @@ from aboard.boards.cpu import Cpu
 from aboard.target.c import C
 from aboard.target.columns import Column, attach, declare
 from aboard.target.composite import COMPOSITE
-from aboard.target.device import DeviceOption, Intrinsic, Knob, MemoryRegion, Runtime, TileConstraint
+from aboard.target.device import DeviceOption, Intrinsic, Knob, MemoryRegion, ProjectNeeds, Runtime, TileConstraint
 from aboard.target.kind import Attribute, Kind, Need, Value, register
 from aboard.target.lookup import alias, kind, kinds
 from aboard.target.plugins import INTERFACE, Plugin
@@ -28,6 +28,7 @@ __all__ = [
     "MemoryRegion",
     "Need",
     "Plugin",
+    "ProjectNeeds",
     "Runtime",
     "Target",
     "TileConstraint",

@@ -253,6 +253,11 @@ for _known in (
         tuple,
     ),
     Column(
+        "project",
+        "What the driver needs of a project: handlers of interrupts, Zephyr's modules and Kconfig, a template",
+        "aboard.target.device:ProjectNeeds",
+    ),
+    Column(
         "memory",
         "Memory regions of the device (MemoryRegion): alignment, size, speed, units that reach them",
         tuple,

@@ -48,6 +48,29 @@ class DeviceOption:
 
 
 @dataclass(frozen=True)
+class ProjectNeeds:
+    """What the driver of a device needs of a project beside its C files.
+
+    Attributes:
+        interrupts: C functions without arguments and result that handle interrupts, by the number of the external
+            interrupt. Bare-metal projects for Cortex-M have them in their vector table; the driver enables them.
+        zephyr_modules: Zephyr modules (names of its `west.yml`) beside those of the board.
+        zephyr_config: Lines of `prj.conf`.
+        zephyr_kconfig: Lines of the application's `Kconfig`, before Zephyr's own; the first definition of a default
+            counts.
+        template: The only template whose projects the driver works in; None for every template.
+        chosen_by: The attribute that restricts the template, as in a target, for messages.
+    """
+
+    interrupts: Mapping[int, str] = field(default_factory=dict)
+    zephyr_modules: tuple[str, ...] = ()
+    zephyr_config: tuple[str, ...] = ()
+    zephyr_kconfig: tuple[str, ...] = ()
+    template: str | None = None
+    chosen_by: str = ""
+
+
+@dataclass(frozen=True)
 class Intrinsic:
     """A C expression by which a CPU computes a function of one operand, instead of the C code in the kernels.
 

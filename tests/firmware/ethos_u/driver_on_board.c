@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs jobs of the driver on an emulated board, and tells a device of the test what came of each. The device says which
  * word of the stream to change, and what else is wrong with the job. */
+#include "aboard/port.h"
 #include "ethos_u.h"
 #include "job.h"
 
@@ -16,6 +17,7 @@
 #define ID TEST(0x1C)
 #define SLEEPS TEST(0x20)
 #define POLLS TEST(0x24)
+#define BY_INTERRUPT TEST(0x28)
 
 #define NVIC_ENABLE (*(volatile uint32_t *)0xE000E100u)
 
@@ -41,12 +43,19 @@ static void run(void) {
     void *target = TARGET != 0u ? (void *)(uintptr_t)TARGET : y;
     const ethos_u_buffer_t buffers[] = JOB_BUFFERS(target);
     const ethos_u_job_t job = {stream, JOB_WORDS, JOB_CONFIG, ID, buffers, sizeof buffers / sizeof buffers[0]};
-    const ethos_u_place_t place = {JOB_REGISTERS, false};
+    const bool by_interrupt = BY_INTERRUPT != 0u;
+    const ethos_u_place_t place = {JOB_REGISTERS, false, by_interrupt, JOB_INTERRUPT};
     ethos_u_report_t report = {0, 0, 0, 0};
     calls = 0;
     most = POLLS;
     sleeps = SLEEPS != 0u;
-    REPORT = (uint32_t)ethos_u_run(&place, &job, &report);
+    if (by_interrupt) {
+        aboard_port_init(); /* the clock, whose interrupt ends sleeps */
+        __asm volatile("cpsie i" ::: "memory");
+    }
+    const aboard_status_t status = ethos_u_run(&place, &job, &report);
+    __asm volatile("cpsid i" ::: "memory");
+    REPORT = (uint32_t)status;
     REPORT = report.id;
     REPORT = report.config;
     REPORT = report.status;
