@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from aboard.base import progress
 from aboard.schedule.segment_bounds import Candidate
 
 Ints = NDArray[np.int64]
@@ -85,6 +86,8 @@ class SegmentTable:
                 for end, index in path
                 if (candidate := self._ended[end][index]) is not None and (end, index) not in self._known
             ]
+            left = sum(candidate.end - candidate.first for _, _, candidate in waiting)
+            progress.report("schedule", self.count - left, self.count)
             if not waiting:
                 return total, [(int(self._firsts[end][index]), end, index) for end, index in path]
             for end, index, candidate in waiting:
