@@ -18,8 +18,6 @@ from aboard.memory.validate import validate
 
 #: Partial plans that the exact search may examine for a problem, and for a part of its buffers.
 EXACT_BUDGET, PART_BUDGET = 30_000, 100
-#: A partial plan of more buffers takes longer to examine, so that the budget of a problem with more of them is less.
-MANY_BUFFERS = 200
 #: Partial plans for each buffer: for a plan at the bound, and for each capacity between the bound and the best plan.
 #: The capacities come as near to the peak of the best plan as a 64th of it.
 BOUND_BUDGET, PROBE_BUDGET, NEAR = 50, 10, 64
@@ -82,7 +80,7 @@ class _Improvement:
     ) -> None:
         self.count, self.graph = len(live_ranges), graph
         self.offsets, self.peak, self.bound = known.offsets, known.peak, known.bound
-        self.left = EXACT_BUDGET * MANY_BUFFERS // max(self.count, MANY_BUFFERS)
+        self.left = EXACT_BUDGET
         large = [[i for i, r in enumerate(live_ranges) if r.bytes * part >= known.peak] for part in PARTS]
         parts = [InterferenceGraph.of(*restricted(live_ranges, overlaps, members)) for members in large if members]
         self.parts = [part for part in parts if part is not None]
