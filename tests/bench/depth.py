@@ -3,8 +3,8 @@
 python tests/bench/depth.py             chains of 25 to 500 layers and MobileNetV2; writes the table
 python tests/bench/depth.py 25 50       chains of so many layers; only prints
 
-A chain has convolutions, depthwise convolutions and additions in four stages (`support.chain_models`). Seconds are those
-of the processor, of one core, for the whole command, with the start of Python.
+A chain has convolutions, depthwise convolutions and additions in four stages (`support.chain_models`). Seconds are
+those of the processor, of one core, for the whole command, with the start of Python.
 """
 
 from __future__ import annotations

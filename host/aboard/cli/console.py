@@ -30,7 +30,6 @@ from typing_extensions import override
 from aboard.base import printable, progress
 from aboard.cli.schema_result import ErrorDetail, ErrorResult
 
-
 #: Seconds after which a step shows what it is doing.
 PROGRESS_AFTER_S = 2.0
 

@@ -7,7 +7,7 @@ first the path with the least peak, then, of all paths that need hardly more RAM
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property

@@ -1,10 +1,10 @@
 """What cascades need at least, in closed form: the search makes the stripes of those cascades alone that may be taken.
 
-A cascade from step a to step b has whole tensors at its border, and rolling buffers inside. A rolling buffer has at least
-the rows that one stripe of a reader reads. It exists as long as the cascade if rows stay in it between two stripes of
-the reader, or if other steps lie between writer and reader; otherwise it exists at least when the reader runs. The
-largest operand that dies in the cascade may share its bytes with all that the cascade writes. If no operand dies, the
-result may share its bytes.
+A cascade from step a to step b has whole tensors at its border, and rolling buffers inside. A rolling buffer has at
+least the rows that one stripe of a reader reads. It exists as long as the cascade if rows stay in it between two
+stripes of the reader, or if other steps lie between writer and reader; otherwise it exists at least when the reader
+runs. The largest operand that dies in the cascade may share its bytes with all that the cascade writes. If no operand
+dies, the result may share its bytes.
 
 The number of stripes is exact: their heights depend on the steps before alone.
 """
@@ -95,7 +95,7 @@ class SegmentBounds:
         self.last_reader = {
             tensor: max((place.get(node, never) for node in nodes), default=never) for tensor, nodes in readers.items()
         }
-        self.last_reader |= {tensor: never for tensor in graph.results}
+        self.last_reader |= dict.fromkeys(graph.results, never)
         self.readers = {t: [place[node] for node in nodes if node in place] for t, nodes in readers.items()}
         self.never = never
 
@@ -176,9 +176,7 @@ class SegmentBounds:
             closing.setdefault(result.last_reader, []).append(result)
 
 
-def _entering(
-    count: int, ranges: Mapping[Tensor, LiveRange], inputs: Sequence[Tensor]
-) -> list[list[LiveRange]]:
+def _entering(count: int, ranges: Mapping[Tensor, LiveRange], inputs: Sequence[Tensor]) -> list[list[LiveRange]]:
     """Returns for each step the live ranges that begin before it, and end with it or later."""
     found: list[list[LiveRange]] = [[] for _ in range(count)]
     given = {id(ranges[tensor]) for tensor in inputs}

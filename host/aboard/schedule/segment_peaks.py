@@ -67,9 +67,7 @@ class SegmentPeaks:
         assigner, implementations = self.assigner, self.assigner.implementations
         local = self._assigned(cascade, streamed_input)
         scratch = [self.scratch_of(node, *views(node, local)) for node in cascade.nodes]
-        elsewhere = {
-            buffer: _moved(self.ranges[buffer], first) for buffer in local.buffers if buffer in self.ranges
-        }
+        elsewhere = {buffer: _moved(self.ranges[buffer], first) for buffer in local.buffers if buffer in self.ranges}
         problem = allocation_problem(
             assigner.graph, local, implementations, scratch, keep_inputs=self.keep_inputs, elsewhere=elsewhere
         )

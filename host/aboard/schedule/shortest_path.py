@@ -62,7 +62,9 @@ class SegmentTable:
 
         return self._traced(enough, length, trace)[0]
 
-    def fewest_stripes(self, limit: int, trace: Callable[[Candidate], int | None]) -> list[tuple[int, Candidate | None]]:
+    def fewest_stripes(
+        self, limit: int, trace: Callable[[Candidate], int | None]
+    ) -> list[tuple[int, Candidate | None]]:
         """Returns the path with the fewest stripes among those with at most some peak; None stands for a single step.
 
         Args:
@@ -78,7 +80,7 @@ class SegmentTable:
     def _traced(
         self, start: int, length: Callable[[Ints, int], Ints], trace: Callable[[Candidate], int | None]
     ) -> tuple[int, list[tuple[int, int, int]]]:
-        """Returns the length of the shortest path, and first step, last step and index of each segment; all are traced."""
+        """Returns the length of the shortest path; of each segment, which is traced, its first and last step and index."""
         while True:
             total, path = self._shortest(start, length)
             waiting = [
@@ -96,7 +98,7 @@ class SegmentTable:
                 self._known.add((end, index))
 
     def _shortest(self, start: int, length: Callable[[Ints, int], Ints]) -> tuple[int, list[tuple[int, int]]]:
-        """Returns the length of the shortest path, and the last step and index of each segment; ties: short segments."""
+        """Returns the length of the shortest path, and the last step and index of each segment; prefers short ones."""
         best = np.full(self.count + 1, start, np.int64)
         chosen = []
         for step, firsts in enumerate(self._firsts):

@@ -1,4 +1,4 @@
-"""The search of cascades: bounds are bounds, peaks of cascades equal those of whole schedules, work grows with layers."""
+"""The search of cascades: bounds are bounds, peaks equal those of whole schedules, and work grows with layers."""
 
 from __future__ import annotations
 
@@ -80,20 +80,18 @@ def test_the_least_path_is_that_of_all_cascades(slack: float) -> None:
 
 
 def test_twice_the_layers_are_at_most_so_many_more_traces(monkeypatch: pytest.MonkeyPatch) -> None:
+    traced = list[Candidate]()
+    trace = search._CascadeSearch._trace
+
+    def counted(self: search._CascadeSearch, candidate: Candidate) -> search.Segment | None:
+        traced.append(candidate)
+        return trace(self, candidate)
+
+    monkeypatch.setattr(search._CascadeSearch, "_trace", counted)
     counts = []
     for layers in (28, 56):
-        found, traced = searched(chain(layers, 32, 4), M4), list[Candidate]()
-        trace = found._trace
-
-        def counted(
-            candidate: Candidate, trace=trace, traced: list[Candidate] = traced  # type: ignore[no-untyped-def]
-        ) -> search.Segment | None:
-            traced.append(candidate)
-            result: search.Segment | None = trace(candidate)
-            return result
-
-        monkeypatch.setattr(found, "_trace", counted)
-        found.partition(0, 1.0)
+        traced.clear()
+        searched(chain(layers, 32, 4), M4).partition(0, 1.0)
         assert len(traced) == len(set(traced))
         counts.append(len(traced))
     assert 0 < counts[1] <= LINEAR * counts[0]
