@@ -80,7 +80,7 @@ class SegmentTable:
     def _traced(
         self, start: int, length: Callable[[Ints, int], Ints], trace: Callable[[Candidate], int | None]
     ) -> tuple[int, list[tuple[int, int, int]]]:
-        """Returns the length of the shortest path; of each segment, which is traced, its first and last step and index."""
+        """Returns the length of the shortest path; of each segment, now traced, first and last step and index."""
         while True:
             total, path = self._shortest(start, length)
             waiting = [
