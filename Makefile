@@ -12,8 +12,9 @@ JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 FRAMEWORKS = tensorflow==2.21.0 keras==3.15.1 torch==2.13.0 scikit-learn==1.9.1 skl2onnx==1.20.0
 
 .PHONY: help setup setup-dev demo test test-full test-frameworks test-labgrid lint format docs docs-json docs-ops docs-picture \
-  examples-pages bench bench-costs bench-line bench-planner bench-partition bench-farm bench-check fuzz fuzz-long \
-  fuzz-page boards-check published published-page quantised npu-models npu-operators silicon-table tuning-page compare-faults snapshots wheel clean
+  examples-pages bench bench-costs bench-line bench-planner bench-depth bench-partition bench-farm bench-check fuzz fuzz-long \
+  fuzz-page boards-check published published-page quantised npu-models npu-operators silicon-table tuning-page compare-faults \
+  snapshots wheel clean
 
 help:
 	@echo "make demo    set up, then take the shipped model aboard an emulated board"
@@ -25,8 +26,9 @@ help:
 	@echo "make docs    build the documentation into site/"
 	@echo "make bench   measure, and write docs/reference/benchmarks.md (make bench-check only compares; make bench-costs measures"
 	@echo "             kernels layer by layer, for estimates: CORES=, MODELS=; make bench-line the serial line;"
-	@echo "             make bench-planner the planner, on public instances of its problem; make bench-partition the search"
-	@echo "             of -partition=cost, against the best partitions of small graphs; make bench-farm what a farm adds to its jobs: RUNS=, FAULTS=kills or stops, RECORD=1)"
+	@echo "             make bench-planner the planner, on public instances of its problem; make bench-depth the time that deep models"
+	@echo "             take to compile: LAYERS=; make bench-partition the search of -partition=cost, against the best partitions of"
+	@echo "             small graphs; make bench-farm what a farm adds to its jobs: RUNS=, FAULTS=kills or stops, RECORD=1)"
 	@echo "make fuzz    campaigns with random input, with a fresh seed: SECONDS= for each, CASES=, CAMPAIGNS=, SEED="
 	@echo "             (make fuzz-long runs the cases of a release and writes docs/fuzz.json and docs/explanation/trust.md)"
 	@echo "make compare-faults   draws damaged models, and counts how many \`aboard compare\` finds: SEED=, FAULTS=, UNDAMAGED="
@@ -138,6 +140,9 @@ bench-line: setup-dev
 
 bench-planner: setup-dev
 	@$(BIN)/python tests/bench/minimalloc.py
+
+bench-depth: setup-dev
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/bench/depth.py $(LAYERS)
 
 bench-partition: setup-dev
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/bench/partition.py

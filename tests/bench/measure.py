@@ -204,9 +204,14 @@ def _verified(project: Project, name: str) -> dict[str, Any]:
 
 
 def compilation(name: str) -> dict[str, float]:
-    """Returns what compiling a model takes of this machine: `seconds` of its processor, and `peak_bytes` of memory."""
+    """Returns `compilation_of` for a model of the zoo by its name."""
+    return compilation_of(_path(name))
+
+
+def compilation_of(path: Path) -> dict[str, float]:
+    """Returns what compiling a file takes of this machine: `seconds` of its processor, and `peak_bytes` of memory."""
     with tempfile.TemporaryDirectory(prefix="aboard-bench-") as folder:
-        arguments = ["compile", str(_path(name)), "--board", BOARDS["m4"], "-o", str(Path(folder) / "bundle")]
+        arguments = ["compile", str(path), "--board", BOARDS["m4"], "-o", str(Path(folder) / "bundle")]
         program = [sys.executable, str(Path(__file__).with_name("compile_cost.py")), *arguments]
         done = subprocess.run(program, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
     if done.returncode != 0:

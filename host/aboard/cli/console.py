@@ -27,8 +27,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.text import Text
 from typing_extensions import override
 
-from aboard.base import printable
+from aboard.base import printable, progress
 from aboard.cli.schema_result import ErrorDetail, ErrorResult
+
+#: Seconds after which a step shows what it is doing.
+PROGRESS_AFTER_S = 2.0
 
 
 class Verbosity(enum.IntEnum):
@@ -102,21 +105,31 @@ class Console:
 
     @contextmanager
     def step(self, text: str) -> Iterator[None]:
-        """Shows the current step: on a terminal while it lasts; with --verbose its begin, and its time at its end."""
+        """Shows the current step: on a terminal while it lasts; with --verbose its begin, and its time at its end.
+
+        On a terminal, a step of more than two seconds shows what it is doing (`aboard.base.progress`).
+        """
         if self.verbosity >= Verbosity.VERBOSE:
             begin = time.monotonic()
             self.detail(text)
             yield
             self.detail(f"{text}: done in {time.monotonic() - begin:.1f} s")
         elif self._shows_progress():
-            with RichConsole(stderr=True).status(Text(printable.one_line(text))):
-                yield
+            begin = time.monotonic()
+            with RichConsole(stderr=True).status(Text(printable.one_line(text))) as status:
+
+                def show(what: str) -> None:
+                    if time.monotonic() - begin >= PROGRESS_AFTER_S:
+                        status.update(Text(printable.one_line(f"{text}: {what}")))
+
+                with progress.observed(show):
+                    yield
         else:
             yield
 
     @contextmanager
     def progress(self, text: str, total: int) -> Iterator[Advance]:
-        """Shows a progress bar, on a terminal only and not with --quiet.
+        """Shows a progress bar, on a terminal only and not with --quiet or --json.
 
         Yields:
             A function to call after each of the `total` pieces, with a note that stands beside the bar.
@@ -138,7 +151,7 @@ class Console:
             yield advance
 
     def _shows_progress(self) -> bool:
-        return self.verbosity >= Verbosity.NORMAL and sys.stderr.isatty()
+        return self.verbosity >= Verbosity.NORMAL and not self.json and sys.stderr.isatty()
 
 
 class Advance(Protocol):

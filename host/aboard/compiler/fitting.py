@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from aboard.base import progress
 from aboard.emit.instances import Instances
 from aboard.errors import CapacityError
 from aboard.ir import Graph, Node
@@ -300,6 +301,7 @@ def _in_order(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
     limit, tried = calls.target.ram_max, []
     for assignment in search.schedules(graph, calls, aim):
         program = lower(graph, assignment, calls)
+        progress.report("memory plan")
         regions = _arenas(program, calls.target)
         layout = arenas.plan(program.live_ranges, program.overlaps, traffic.accesses(program), regions, graph.name)
         layout = layout.with_state(program.state_bytes, calls.target.state_mode, regions, graph.name)

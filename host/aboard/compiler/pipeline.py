@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aboard import boards, frameworks, ops
-from aboard.base import extensions
+from aboard.base import extensions, progress
 from aboard.base.manifest import Manifest
 from aboard.compiler import fitting, ram_advice
 from aboard.compiler.fitting import Scheduled
@@ -240,10 +240,12 @@ def compile_model(
     file, name_of_class = frameworks.as_file(model, example_inputs)
     graph = load(file, name or (identifier(name_of_class) if name_of_class else None), dimensions)
     limits.check(graph)
+    progress.report("passes")
     macs = sum(ops.get(node.op).macs(node) for node in graph.nodes)
     decided = pipelines.run(graph, chosen, on_step, tuned, pipeline)
     scheduled = _fitted(graph, chosen, tuned)
     graph.nodes = scheduled.program.graph.nodes
+    progress.report("C sources")
     files, manifest = _emitted(graph, scheduled, macs, str(chosen), hooks=hooks)
     return Module(manifest, files, graph, decided, scheduled)
 

@@ -72,8 +72,8 @@ def _assigned(
     cascades: Sequence[Cascade],
     streamed_input: Tensor | None,
 ) -> tuple[BufferAssignment, list[Node]]:
-    """Returns an assignment, and the joins of rolling windows that are steps (`_Assigner.open_window`)."""
-    assigner, opened = _Assigner(graph, implementations, keep_inputs), list[Node]()
+    """Returns an assignment, and the joins of rolling windows that are steps (`Assigner.open_window`)."""
+    assigner, opened = Assigner(graph, implementations, keep_inputs), list[Node]()
     for node in graph.nodes:
         wraps = node in joins and rolling_finder.wraps(node)
         if not wraps and assigner.alias(node):
@@ -91,7 +91,7 @@ def _assigned(
         if node not in cascaded:
             assigner.run_in_place(node)
     for cascade in cascades:
-        assigner.locations |= {tensor: _in_rolling_buffer(tensor, cascade) for tensor in cascade.buffer_rows}
+        assigner.locations |= {tensor: in_rolling_buffer(tensor, cascade) for tensor in cascade.buffer_rows}
         for node in reversed(cascade.nodes):
             assigner.run_stripes_in_place(node, cascade)
     finder = RollingFinder(graph, implementations, assigner.locations, assigner.steps, cascades)
@@ -106,14 +106,28 @@ def _assigned(
     )
 
 
-def _in_rolling_buffer(tensor: Tensor, cascade: Cascade) -> TensorLocation:
+def in_rolling_buffer(tensor: Tensor, cascade: Cascade) -> TensorLocation:
+    """Returns the location of a tensor between the nodes of a cascade, in a buffer of its own."""
     height, start_row = cascade.buffer_rows[tensor], cascade.start_rows[tensor]
     whole = View.whole(tensor.shape, tensor.dtype.bytes)
     view = whole if height >= whole.rows else dataclasses.replace(whole, buffer_rows=height, start_row=start_row)
     return TensorLocation(Buffer(tensor.name, height * view.row_stride, [tensor]), view)
 
 
-class _Assigner:
+class Assigner:
+    """Locations of tensors, which its methods change.
+
+    Attributes:
+        graph: The graph.
+        implementations: The implementation of every node.
+        keep_inputs: True if the run must not overwrite the graph's inputs.
+        steps: Nodes that need code; empty at first.
+        locations: Of graph inputs, of states and of all results; at first each in a buffer of its own.
+        order: Index of each node.
+        consumers: The nodes that read each tensor.
+        producers: The node that writes each tensor.
+    """
+
     def __init__(self, graph: Graph, implementations: Mapping[Node, Implementation], keep_inputs: bool) -> None:
         self.graph = graph
         self.implementations = implementations

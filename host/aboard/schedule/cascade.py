@@ -25,6 +25,7 @@ waits for the next row of the caller whenever a stripe of the input is due.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from aboard.ir import Node, Tensor
 
@@ -85,17 +86,23 @@ class Cascade:
     minimise_ram: bool = False
     rows: int | None = None
 
+    @cached_property
+    def _heights(self) -> dict[int, list[int]]:
+        """For each position of a stripe, the rows of all its stripes."""
+        found: dict[int, list[int]] = {}
+        for stripe in self.stripes:
+            found.setdefault(stripe.position, []).append(stripe.last - stripe.first)
+        return found
+
     @property
     def input_stripes(self) -> int:
         """Number of stripes that wait for a row of the streamed input."""
-        return sum(stripe.position == len(self.nodes) for stripe in self.stripes)
+        return len(self._heights.get(len(self.nodes), ()))
 
     def stripe_height(self, node: Node) -> int:
         """Returns the rows of a stripe of a node; its first and last may have fewer."""
-        position = self.nodes.index(node)
-        return max(stripe.last - stripe.first for stripe in self.stripes if stripe.position == position)
+        return max(self._heights[self.nodes.index(node)])
 
     def stripes_of(self, node: Node) -> int:
         """Returns the number of stripes of a node."""
-        position = self.nodes.index(node)
-        return sum(stripe.position == position for stripe in self.stripes)
+        return len(self._heights[self.nodes.index(node)])

@@ -84,6 +84,7 @@ def allocation_problem(
     scratch: Sequence[Sequence[Scratch]],
     *,
     keep_inputs: bool,
+    elsewhere: Mapping[Buffer, LiveRange] | None = None,
 ) -> AllocationProblem:
     """Returns the allocation problem of a schedule.
 
@@ -93,8 +94,10 @@ def allocation_problem(
         implementations: The implementation of every node.
         scratch: For each step, its scratch buffers.
         keep_inputs: True if a run must not overwrite the inputs.
+        elsewhere: If `assignment` has a part of the steps, the live ranges of its buffers through all steps, which are
+            counted from the first step of the part.
     """
-    builder = _ProblemBuilder(graph, assignment, implementations)
+    builder = _ProblemBuilder(graph, assignment, implementations, elsewhere)
     builder.add_buffers(keep_inputs=keep_inputs)
     builder.add_scratch(scratch)
     builder.add_overlaps()
@@ -120,11 +123,16 @@ def state_block(assignment: BufferAssignment, implementations: Mapping[Node, Imp
 
 class _ProblemBuilder:
     def __init__(
-        self, graph: Graph, assignment: BufferAssignment, implementations: Mapping[Node, Implementation]
+        self,
+        graph: Graph,
+        assignment: BufferAssignment,
+        implementations: Mapping[Node, Implementation],
+        elsewhere: Mapping[Buffer, LiveRange] | None,
     ) -> None:
         self.graph = graph
         self.assignment = assignment
         self.implementations = implementations
+        self.elsewhere = elsewhere
         self.live_ranges: list[LiveRange] = []
         self.buffers = {buffer: index for index, buffer in enumerate(assignment.buffers)}
         self.scratch: list[tuple[int, ...]] = []
@@ -149,7 +157,7 @@ class _ProblemBuilder:
             last[buffer] = max(last.get(buffer, step), step)
             align[buffer] = max(align.get(buffer, 1), alignment, tensor.dtype.bytes)
 
-        for tensor in self.graph.inputs:
+        for tensor in () if self.elsewhere is not None else self.graph.inputs:
             is_live(tensor, 0)
             is_live(tensor, end if keep_inputs else 0)
         for step, node in enumerate(self.assignment.steps):
@@ -160,9 +168,13 @@ class _ProblemBuilder:
                 if tensor not in cascade.transient:
                     is_live(tensor, span[0])
                     is_live(tensor, span[-1])
-        for tensor in self.graph.results:
+        for tensor in () if self.elsewhere is not None else self.graph.results:
             if tensor in self.assignment.locations:
                 is_live(tensor, end)
+        for buffer, known in (self.elsewhere or {}).items():
+            first[buffer] = min(first.get(buffer, known.first), known.first)
+            last[buffer] = max(last.get(buffer, known.last), known.last)
+            align[buffer] = max(align.get(buffer, 1), known.align)
         self.live_ranges += [
             LiveRange(buffer.name, buffer.bytes, first.get(buffer, 0), last.get(buffer, 0), align[buffer])
             for buffer in self.buffers

@@ -17,7 +17,7 @@ _ROWS = 1
 ReceptiveFields = dict[tuple[Node, int, int], list[tuple[int, int]]]
 
 
-@dataclass
+@dataclass(eq=False)
 class Progress:
     """The progress of a node of a cascade, and the reads of its next stripe.
 

@@ -7,23 +7,27 @@ first the path with the least peak, then, of all paths that need hardly more RAM
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import cached_property
 
 from aboard.errors import CapacityError
 from aboard.ir import Graph, Node, Tensor
 from aboard.kernels.contract import RowWise, Scratch, View
-from aboard.memory.problem import live_bytes
+from aboard.memory.problem import LiveRange, live_bytes
 from aboard.schedule.buffer_assigner import assign_buffers
 from aboard.schedule.buffers import BufferAssignment
 from aboard.schedule.cascade import Cascade
 from aboard.schedule.live_ranges import allocation_problem, state_block, views
 from aboard.schedule.lowering import Calls
 from aboard.schedule.receptive_field import ReceptiveFields
+from aboard.schedule.segment_bounds import Candidate, SegmentBounds
+from aboard.schedule.segment_peaks import SegmentPeaks
+from aboard.schedule.shortest_path import SegmentTable
 from aboard.schedule.spans import text_of
 from aboard.schedule.streamed_input import find_streamed_input
-from aboard.schedule.stripes import build_cascade
+from aboard.schedule.stripes import build_cascade, readers_of
 from aboard.target import Target
 
 #: Largest RAM of a schedule with fewer stripes, as a factor of the least RAM.
@@ -116,7 +120,7 @@ def schedules(graph: Graph, calls: Calls, wanted: Aim) -> Iterator[BufferAssignm
         return
     if limit is not None:
         limit -= state_block(search.plain, calls.implementations).bytes
-    if wanted is Aim.PLAIN or not search.singles:
+    if wanted is Aim.PLAIN or not search.plain.steps:
         yield search.plain
     elif wanted is Aim.WITHIN and limit is not None:
         for part in _PARTS_OF_LIMIT:
@@ -171,7 +175,7 @@ def pareto_front(graph: Graph, calls: Calls) -> Iterator[BufferAssignment]:
         calls: Calls of its nodes.
     """
     search = _CascadeSearch(graph, calls, minimise_ram=True)
-    if not search.singles:
+    if not search.plain.steps:
         yield search.plain
         return
     limit = sum(segment.peak_bytes for segment in search.singles)
@@ -203,11 +207,32 @@ class _CascadeSearch:
         self._fields: ReceptiveFields = {}
         #: Steps of rolling windows, which no cascade may contain.
         self._rolling = self.plain.rolling_steps
-        peaks = self._peaks(self.plain)
-        self.singles = [Segment(index, None, peaks[index]) for index in range(len(self.plain.steps))]
-        self.cascades: dict[tuple[int, int, bool], Segment] = {}
+        self._segments: dict[Candidate, Segment] = {}
         #: Values of `minimise_ram`; with False, stripes have the height that kernels prefer.
         self.minimise_ram = (False, True) if minimise_ram else (False,)
+
+    @cached_property
+    def readers(self) -> dict[Tensor, list[Node]]:
+        """The nodes that read each tensor."""
+        return readers_of(self.graph)
+
+    @cached_property
+    def singles(self) -> list[Segment]:
+        """The segments of single steps."""
+        peaks = self._peaks(self.plain)
+        return [Segment(index, None, peaks[index]) for index in range(len(self.plain.steps))]
+
+    @cached_property
+    def table(self) -> SegmentTable:
+        """All segments that a schedule may have."""
+        return SegmentTable([segment.peak_bytes for segment in self.singles], list(self._candidates()))
+
+    @cached_property
+    def segment_peaks(self) -> SegmentPeaks | None:
+        """Peaks of cascades; None for a graph with states, whose places depend on the whole schedule."""
+        if self.graph.states:
+            return None
+        return SegmentPeaks(self.graph, self.implementations, self._scratch_of, keep_inputs=self.keep_inputs)
 
     def partition(self, enough: int, slack: float) -> list[Segment]:
         """Returns the partition of the schedule into segments with the fewest stripes.
@@ -216,19 +241,9 @@ class _CascadeSearch:
             enough: Bytes that the schedule may need.
             slack: Factor of the least peak that the schedule may need, if this is more.
         """
-        peak_steps: set[int] = set()
-        while True:
-            least = _shortest_path(self._segments(), lambda so_far, segment: max(so_far, segment.peak_bytes))
-            peak = max(segment.peak_bytes for segment in least)
-            limit = max(int(peak * slack), enough)
-            wanted = {s.first for s in least if s.cascade is None and s.peak_bytes == peak > enough}
-            wanted |= {s.first for s in self.singles if s.peak_bytes > limit} if limit > peak else set()
-            if wanted <= peak_steps:
-                break
-            peak_steps |= wanted
-            self._add_cascades(peak_steps)
-        within = [segment for segment in self._segments() if segment.peak_bytes <= limit]
-        return _shortest_path(within, lambda so_far, segment: so_far + segment.extra_stripes)
+        peak = self.table.least_peak(enough, self._peak)
+        path = self.table.fewest_stripes(max(int(peak * slack), enough), self._peak)
+        return [self.singles[step] if each is None else self._segments[each] for step, each in path]
 
     def assignment(self, partition: Sequence[Segment]) -> BufferAssignment:
         """Returns the buffer assignment of a partition."""
@@ -262,9 +277,6 @@ class _CascadeSearch:
             "Name others, or tune again"
         )
 
-    def _segments(self) -> list[Segment]:
-        return [*self.singles, *self.cascades.values()]
-
     def _assign(self, cascades: Sequence[Cascade]) -> BufferAssignment:
         return assign_buffers(
             self.graph,
@@ -275,33 +287,48 @@ class _CascadeSearch:
             roll=self.calls.roll,
         )
 
-    def _add_cascades(self, steps: set[int]) -> None:
-        """Adds all cascades that contain one of some steps."""
-        for step in sorted(steps):
-            for first in range(step, -1, -1):
-                if not self._is_row_wise(first):
-                    break
-                shortest = first if self.streamed_input is not None and first == 0 else first + 1
-                for last in range(max(step, shortest), len(self.plain.steps)):
-                    if not self._is_row_wise(last):
-                        break
-                    for minimise_ram in self.minimise_ram:
-                        self._add_cascade(first, last, minimise_ram=minimise_ram)
+    def _candidates(self) -> Iterator[Candidate]:
+        """Yields the cascades that may be better than single steps."""
+        plain, most = self.plain, max(segment.peak_bytes for segment in self.singles)
+        peaks = self.segment_peaks
+        if peaks is None:
+            problem = allocation_problem(
+                self.graph, plain, self.implementations, [()] * len(plain.steps), keep_inputs=self.keep_inputs
+            )
+            of_buffer = {buffer: problem.live_ranges[index] for buffer, index in problem.buffers.items()}
+            of_buffer |= {buffer: LiveRange(buffer.name, 0, 0, 0) for buffer in plain.state_buffers}
+            ranges = {t: of_buffer[location.buffer] for t, location in plain.locations.items()}
+        else:
+            ranges = {t: peaks.ranges[location.buffer] for t, location in peaks.assigner.locations.items()}
+        bounds = SegmentBounds(
+            self.graph, plain.steps, self._row_wise, ranges, self.readers, self._fields, self.streamed_input
+        )
+        allowed = frozenset(plain.unshared)
+        for minimise_ram in self.minimise_ram:
+            yield from bounds.candidates(allowed, int(most * SLACK), minimise_ram=minimise_ram)
 
-    def _is_row_wise(self, step: int) -> bool:
-        node = self.plain.steps[step]
-        return self.implementations[node].row_wise(node) is not None
+    def _row_wise(self, node: Node) -> RowWise | None:
+        return None if node in self._rolling else self.implementations[node].row_wise(node)
 
-    def _add_cascade(self, first: int, last: int, *, minimise_ram: bool) -> None:
-        if (first, last, minimise_ram) in self.cascades:
-            return
-        nodes = self.plain.steps[first : last + 1]
-        if not self._rolling.isdisjoint(nodes):
-            return
-        cascade = self._build(nodes, minimise_ram=minimise_ram)
-        if cascade is not None and self.plain.unshared.issuperset(cascade.buffer_rows):
-            peaks = self._peaks(self._assign([cascade]))
-            self.cascades[first, last, minimise_ram] = Segment(first, cascade, max(peaks[first : last + 1]))
+    def _peak(self, candidate: Candidate) -> int | None:
+        """Returns the peak of a cascade; None if the steps cannot be one."""
+        segment = self._trace(candidate)
+        if segment is None:
+            return None
+        self._segments[candidate] = segment
+        return segment.peak_bytes
+
+    def _trace(self, candidate: Candidate) -> Segment | None:
+        """Returns a cascade with its stripes and its exact peak; None if the steps cannot be one."""
+        first = candidate.first
+        nodes = self.plain.steps[first : candidate.end]
+        cascade = self._build(nodes, minimise_ram=candidate.minimise_ram)
+        if cascade is None or not self.plain.unshared.issuperset(cascade.buffer_rows):
+            return None
+        if self.segment_peaks is not None:
+            return Segment(first, cascade, self.segment_peaks.peak(first, cascade, self.streamed_input))
+        peaks = self._peaks(self._assign([cascade]))
+        return Segment(first, cascade, max(peaks[first : candidate.end]))
 
     def _build(self, nodes: Sequence[Node], *, minimise_ram: bool, rows: int | None = None) -> Cascade | None:
         """Returns the cascade of some steps, with a streamed input if no other step reads that input."""
@@ -311,7 +338,14 @@ class _CascadeSearch:
 
         def build(streamed_input: Tensor | None) -> Cascade | None:
             return build_cascade(
-                self.graph, nodes, row_wise, streamed_input, self._fields, minimise_ram=minimise_ram, rows=rows
+                self.graph,
+                nodes,
+                row_wise,
+                streamed_input,
+                self._fields,
+                minimise_ram=minimise_ram,
+                rows=rows,
+                readers=self.readers,
             )
 
         streamed = self.streamed_input
@@ -336,21 +370,3 @@ class _CascadeSearch:
         if key not in self._scratch:
             self._scratch[key] = self.calls.of(node, inputs, outputs).scratch
         return self._scratch[key]
-
-
-def _shortest_path(segments: Sequence[Segment], longer: Callable[[int, Segment], int]) -> list[Segment]:
-    """Returns the path from the first step to the last, each step in one segment, whose length is least.
-
-    Args:
-        segments: Segments that allow at least one path.
-        longer: Returns the length of a path from the length without its last segment, and that segment.
-    """
-    best: dict[int, tuple[int, list[Segment]]] = {0: (0, [])}
-    for segment in sorted(segments, key=lambda s: (s.end, s.end - s.first)):
-        if segment.first not in best:
-            continue
-        length, path = best[segment.first]
-        length = longer(length, segment)
-        if segment.end not in best or length < best[segment.end][0]:
-            best[segment.end] = length, [*path, segment]
-    return best[max(best)][1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from aboard.ir import Graph, Node, Tensor
@@ -24,6 +24,7 @@ def build_cascade(
     *,
     minimise_ram: bool = False,
     rows: int | None = None,
+    readers: Mapping[Tensor, Sequence[Node]] | None = None,
 ) -> Cascade | None:
     """Returns the cascade of some neighbouring nodes, or None if they cannot be one.
 
@@ -35,6 +36,7 @@ def build_cascade(
         fields: Receptive fields known from earlier calls; extended.
         minimise_ram: True for stripes of one row that overwrite their operands wherever possible.
         rows: Rows of a stripe; None for those that the kernels prefer.
+        readers: The nodes that read each tensor (`readers_of`), if they are known from earlier calls.
     """
 
     def limited(node: Node) -> RowWise | None:
@@ -42,8 +44,18 @@ def build_cascade(
         height = 1 if minimise_ram else rows
         return found if found is None or height is None else replace(found, rows=height)
 
-    builder = _Builder.of(graph, nodes, limited, streamed_input, {} if fields is None else fields)
+    known = readers_of(graph) if readers is None else readers
+    builder = _Builder.of(graph, nodes, limited, streamed_input, {} if fields is None else fields, known)
     return None if builder is None else replace(builder.run(), minimise_ram=minimise_ram, rows=rows)
+
+
+def readers_of(graph: Graph) -> dict[Tensor, list[Node]]:
+    """Returns the nodes that read each tensor, in execution order."""
+    found: dict[Tensor, list[Node]] = {}
+    for node in graph.nodes:
+        for tensor in node.operands:
+            found.setdefault(tensor, []).append(node)
+    return found
 
 
 class _Builder:
@@ -66,6 +78,8 @@ class _Builder:
             self.position[inner[streamed_input].node] = len(nodes)
         self.buffer_rows = dict.fromkeys(inner, 1)
         self.transient = set(inner)
+        #: Those of `transient` with rows that are written and still to be read.
+        self.pending: set[Tensor] = set()
         result = nodes[-1].node.output
         outside = [t for progress in nodes for t in progress.node.operands if not t.is_constant and t not in inner]
         self.min_offsets = dict.fromkeys(outside, 0)
@@ -84,12 +98,13 @@ class _Builder:
         row_wise: RowWiseOf,
         streamed_input: Tensor | None,
         fields: ReceptiveFields,
+        readers_of: Mapping[Tensor, Sequence[Node]],
     ) -> _Builder | None:
         """Returns the builder for some nodes, or None if they cannot be a cascade."""
         found = [row_wise(node) for node in nodes]
         progress = [Progress.of(node, way, fields) for node, way in zip(nodes, found, strict=True) if way is not None]
         if len(progress) < max(2 if streamed_input is None else 1, len(nodes)) or not all(
-            _is_image(t) for n in nodes for t in _computed(n)
+            is_image_node(n) for n in nodes
         ):
             return None
         if any(each.accumulates for each in progress[:-1]):
@@ -97,14 +112,14 @@ class _Builder:
         if not all(each.accumulates or each.field_of(0, 1) for each in progress):
             return None
         members = {each.node: each for each in progress}
+        between = [t for node in nodes[:-1] for t in node.outputs]
+        for tensor in between if streamed_input is None else [streamed_input, *between]:
+            if any(reader not in members for reader in readers_of.get(tensor, ())):
+                return None
         readers: dict[Tensor, list[Progress]] = {}
-        for node in graph.nodes:
-            for tensor in node.operands:
-                readers.setdefault(tensor, [])
-                if node in members:
-                    readers[tensor].append(members[node])
-                elif tensor is streamed_input or any(tensor in member.outputs for member in nodes[:-1]):
-                    return None
+        for each in progress:
+            for tensor in each.node.operands:
+                readers.setdefault(tensor, []).append(each)
         inner = {each.node.output: each for each in progress[:-1]}
         if streamed_input is not None:
             inner[streamed_input] = Progress.of_streamed_input(streamed_input)
@@ -146,13 +161,13 @@ class _Builder:
         if first == 0 and progress in self.nodes:
             self.consumed_bytes[progress.node] = {t: self.lowest[t] * self.row_bytes[t] for t in self.min_offsets}
         self.stripes.append(Stripe(self.position[progress.node], first, last))
-        for tensor, writer in self.inner.items():
-            # Rows that are still to be read, before this stripe has read any.
-            lowest = self.lowest[tensor]
-            written = last if writer is progress else writer.done
-            self.buffer_rows[tensor] = max(self.buffer_rows[tensor], written - lowest)
-            if writer is not progress and progress not in self.readers[tensor] and lowest < writer.done:
-                self.transient.discard(tensor)
+        written = progress.node.output
+        if written in self.inner:
+            # Rows that are still to be read, before this stripe has read any. Reading does not add to them.
+            self.buffer_rows[written] = max(self.buffer_rows[written], last - self.lowest[written])
+        for tensor in [t for t in self.pending if t is not written and progress not in self.readers[t]]:
+            self.transient.discard(tensor)
+            self.pending.discard(tensor)
         self._note_lead_rows(progress, last)
         if progress is self.nodes[-1] and not progress.accumulates:
             end = last * self.row_bytes[progress.node.output]
@@ -163,7 +178,15 @@ class _Builder:
         for tensor in progress.node.operands:
             if tensor in self.lowest:
                 self.lowest[tensor] = self._lowest_row_left(tensor)
+        for tensor in [*progress.node.operands, written]:
+            self._note_pending(tensor)
         self.produced_bytes[progress.node] = self._produced_bytes()
+
+    def _note_pending(self, tensor: Tensor) -> None:
+        if tensor in self.transient and self.lowest[tensor] < self.inner[tensor].done:
+            self.pending.add(tensor)
+        else:
+            self.pending.discard(tensor)
 
     def _note_lead_rows(self, writer: Progress, last: int) -> None:
         """Records how many rows the writer is ahead of the live rows of its result and of the next result."""
@@ -192,8 +215,9 @@ class _Builder:
         return min(reader.lowest_row_left(tensor) for reader in self.readers[tensor])
 
 
-def _computed(node: Node) -> list[Tensor]:
-    return [t for t in [*node.operands, *node.outputs] if not t.is_constant]
+def is_image_node(node: Node) -> bool:
+    """True if every tensor that a node reads or computes is one image."""
+    return all(_is_image(t) for t in [*node.operands, *node.outputs] if not t.is_constant)
 
 
 def _is_image(tensor: Tensor) -> bool:

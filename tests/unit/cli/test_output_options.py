@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from rich.console import Console as RichConsole
+from rich.text import Text
 
 from aboard import cli
-from aboard.base import programs
+from aboard.base import programs, progress
 from aboard.base.version import VERSION
+from aboard.cli import console as console_module
 from aboard.cli.console import Console, Verbosity, details
 from support import pseudo_terminal
 
@@ -69,6 +75,32 @@ def test_other_verbosities_print_no_details(verbosity: Verbosity, capsys: pytest
         logging.getLogger("aboard.base").debug("said")
         advance()
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "console", "shown"),
+    [
+        (2.5, Console(), ["compiling x: schedule: 120 of 500 layers"]),
+        (1.5, Console(), []),
+        (2.5, Console(verbosity=Verbosity.QUIET), []),
+        (2.5, Console(json=True), []),
+    ],
+)
+def test_a_long_step_shows_what_it_is_doing_on_a_terminal(
+    seconds: float, console: Console, shown: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    updates, clock = list[str](), iter([100.0, 100.0 + seconds])
+
+    class Status(contextlib.nullcontext[Any]):
+        def update(self, text: Text) -> None:
+            updates.append(text.plain)
+
+    monkeypatch.setattr(RichConsole, "status", lambda self, text: Status(Status()))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(console_module, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    with console.step("compiling x"):
+        progress.report("schedule", 120, 500)
+    assert updates == shown
 
 
 def test_details_end_with_their_context(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from aboard.base import progress
 from aboard.errors import ModelError
 from aboard.ir import Graph, Node, Rounding
 from aboard.ir.fingerprint import Memo, fingerprint
@@ -181,7 +182,11 @@ def explain_each(
         known: What was found for nodes with this target before, and takes what is found now.
     """
     known = known or KnownNodes()
-    found = _by_flash([_candidates(node, target, known) for node in nodes], target, budget, known)
+    explained = []
+    for index, node in enumerate(nodes):
+        progress.report("choice of kernels", index, len(nodes))
+        explained.append(_candidates(node, target, known))
+    found = _by_flash(explained, target, budget, known)
     return [_by_cycles(each, target) for each in found] if target.opt == "speed" and budget is None else found
 
 

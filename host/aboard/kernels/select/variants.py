@@ -16,6 +16,7 @@ an implementation, while this reduces the cost. So a function that many layers s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,6 +32,9 @@ _HIGHEST_PRICE = 1e9
 
 #: A price so low that it only decides between variants with equal instructions.
 _LOWEST_PRICE = 1e-6
+
+#: Error of a sum of costs by rounding, as a part of it, at most.
+_ROUNDING = 1e-9
 
 #: Number of bisections of the price for a flash budget.
 _STEPS = 24
@@ -111,19 +115,46 @@ class VariantChoice:
         best = [min(range(len(variants)), key=lambda i, v=variants: alone(v[i])) for variants in self.options]  # type: ignore[misc]
         least = cost(best)
         while True:
-            found = min(self._neighbours(best), key=cost, default=best)
+            found = min(self._promising(best, price), key=cost, default=best)
             if cost(found) >= least:
                 return best
             best, least = found, cost(found)
+
+    def _promising(self, chosen: Sequence[int], price: float) -> list[list[int]]:
+        """Returns `_neighbours` without those of one node that certainly cost more than another one of them.
+
+        The difference of costs follows from one node, but for the rounding of sums; the cost from all nodes.
+        """
+        used = Counter(key for variants, i in self._open(chosen) for key in variants[i].cost.flash)
+        changes: list[tuple[float, int, int]] = []
+        for node, variants in enumerate(self.options):
+            old = variants[chosen[node]].cost
+            freed = {key for key in old.flash if used[key] == 1}
+            for index, variant in enumerate(variants):
+                if index != chosen[node]:
+                    new = variant.cost
+                    added = sum(size for key, size in new.flash.items() if not used[key] and key not in self._fixed)
+                    saved = sum(old.flash[key] for key in freed - new.flash.keys() - self._fixed.keys())
+                    changes.append((new.instructions - old.instructions + price * (added - saved), node, index))
+        doubt = _ROUNDING * (self._instructions(chosen) + price * self.bytes(chosen))
+        limit = min((change for change, _, _ in changes), default=0.0) + doubt
+        found = [[*chosen[:node], index, *chosen[node + 1 :]] for change, node, index in changes if change <= limit]
+        return found + self._by_name(chosen)
+
+    def _open(self, chosen: Sequence[int]) -> list[tuple[Sequence[Variant], int]]:
+        """Returns the variants and the chosen index of each node that has a choice."""
+        return [(variants, i) for variants, i in zip(self.options, chosen, strict=True) if len(variants) > 1]
 
     def _neighbours(self, chosen: Sequence[int]) -> list[list[int]]:
         """Returns choices with another variant of one node, or with an implementation in all nodes or in none."""
         found: list[list[int]] = []
         for node, variants in enumerate(self.options):
             found += [[*chosen[:node], i, *chosen[node + 1 :]] for i in range(len(variants)) if i != chosen[node]]
-        for name in self._names:
-            found += [self._with(chosen, name), self._without(chosen, name)]
-        return found
+        return found + self._by_name(chosen)
+
+    def _by_name(self, chosen: Sequence[int]) -> list[list[int]]:
+        """Returns choices with an implementation in all nodes or in none."""
+        return [f(chosen, name) for name in self._names for f in (self._with, self._without)]
 
     def _with(self, chosen: Sequence[int], name: tuple[str, str]) -> list[int]:
         changed = list(chosen)
