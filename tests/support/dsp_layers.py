@@ -25,7 +25,7 @@ class LargeSums(Layer):
     """A layer whose sums pass 2^23, which weights of two channels in a halfword do not take at once.
 
     Attributes:
-        least: Smallest weight and input; the largest are 127. Random signs leave sums small, 127 makes them the largest.
+        least: Smallest weight and input; the largest are 127. With 127 sums are the largest.
     """
 
     least: int = -127
@@ -47,7 +47,7 @@ class LargeSums(Layer):
 
 @st.composite
 def large_sums(draw: st.DrawFn) -> LargeSums:
-    """Draws a layer of many taps: any number of channels, rows of windows of whole words and others, groups, strides."""
+    """Draws a layer of many taps: any number of channels, windows of whole words and others, groups, strides."""
     if draw(st.booleans()):
         inputs, outputs, samples = draw(st.integers(1200, 2100)), draw(st.integers(1, 9)), draw(st.integers(1, 2))
         layer = LargeSums("FULLY_CONNECTED", (samples, inputs), (outputs, inputs), (samples, outputs), 0)

@@ -18,8 +18,8 @@ from aboard.kernels.contract import (
     PackedConstant,
     View,
 )
-from aboard.kernels.portable.epilogue import BLOCK, epilogue
-from aboard.kernels.portable.fully_connected import shape_params
+from aboard.kernels.portable.epilogue import epilogue
+from aboard.kernels.portable.fully_connected import FEW, shape_params
 from aboard.kernels.registry import implements
 from aboard.ops import fully_connected as op
 from aboard.ops.weighted import INPUT, WEIGHTS, Precision
@@ -33,14 +33,13 @@ class PortableFewS8(Implementation):
     op = "fully_connected"
     name = "portable_few_s8"
     exact = True
-    specialised = True
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
         reason = packing.refusal(node, Precision.INT8, op.AXIS)
         if reason is not None:
             return reason
-        return None if node.input(WEIGHTS).shape[op.AXIS] <= BLOCK else f"is for at most {BLOCK} channels"
+        return None if node.input(WEIGHTS).shape[op.AXIS] <= FEW else f"is for at most {FEW} channels"
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:

@@ -213,11 +213,14 @@ def refusal(implementation: Implementation, node: Node, target: Target) -> str:
 
 
 def _comparable(explained: Explanation) -> list[KernelCandidate]:
-    """Returns the candidates of the highest priority that can compute the node."""
+    """Returns the candidates that can compute the node: those of the highest priority, and their rivals."""
     best = explained.chosen
     if best is None:
         return []
-    return [c for c in explained.candidates if c.priority == best.priority and not c.refused]
+    able = [c for c in explained.candidates if not c.refused]
+    first = [c for c in able if c.priority == best.priority]
+    rivals = frozenset[str]().union(*(c.implementation.rivals(explained.node) for c in first))
+    return [c for c in able if c in first or c.implementation.name in rivals]
 
 
 def _by_flash(
