@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from aboard.importers import load
 from aboard.kernels.contract import View
+from aboard.kernels.select.strategy import choose
 from support import kernel_call, kernel_views
-from support.dsp_layers import DSP, LARGE, ONE, TARGET, LargeSums, implementations, large_sums, refusal
+from support.dsp_layers import DSP, LARGE, ONE, TAPS, TARGET, LargeSums, implementations, large_sums, refusal
 from support.examples import examples
 from support.weighted_models import Layer
 
@@ -55,6 +56,17 @@ def test_rings_of_rows(depth: int, stride: int) -> None:
     (chosen,) = implementations(node)
     views = (View.whole(shape, 1) for shape in (layer.shape_in, layer.shape_out))
     kernel_views.check(layer, lambda _: chosen, TARGET, *views, [(row, row + 1) for row in range(out[1])])
+
+
+@pytest.mark.parametrize(("window", "dilation", "wanted"), [(5, 1, "portable_s8"), (3, 2, "portable_s8"), (3, 1, TAPS)])
+def test_portable_c_of_wide_windows(window: int, dilation: int, wanted: str) -> None:
+    options = {**OPTIONS, "DepthMultiplier": 1, "DilationHFactor": dilation, "DilationWFactor": dilation}
+    if dilation == 1 and window == 3:
+        options |= {"StrideH": 3, "StrideW": 3}
+    side = -(-15 // int(options["StrideH"]))
+    shapes = (1, 15, 15, 24), (1, window, window, 24), (1, side, side, 24)
+    (node,) = load(Layer("DEPTHWISE_CONV_2D", *shapes, 3, options).model(), name="model").nodes
+    assert choose(node, TARGET).implementation.name == wanted
 
 
 def test_what_is_left_to_other_kernels() -> None:
