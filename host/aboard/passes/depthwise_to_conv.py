@@ -37,7 +37,7 @@ class DepthwiseToConv(Pass):
 
     Attributes:
         core: The core that computes the graph, as `-mcpu` names it; empty for no change.
-        opt: As `-opt` names it: the price of flash. Work is counted in cycles, which SMLAL needs more of than instructions.
+        opt: The price of flash, as `-opt` names it. Work is counted in cycles.
     """
 
     name: ClassVar[str] = "depthwise-to-conv"

@@ -83,7 +83,7 @@ def test_cost_decides_between_a_kernel_and_its_rivals(monkeypatch: pytest.Monkey
     assert reasons(explain(monkeypatch, *kernels))["taps"] == "the first that can"
     monkeypatch.setattr(taps, "rivals", lambda node: frozenset({"plain"}), raising=False)
     assert reasons(explain(monkeypatch, *kernels)) == {
-        "taps": "takes 4,000 instructions more and saves 100 bytes of flash",
+        "taps": "saves 100 bytes of flash for 4,000 instructions: 40.0 for each",
         "plain": "best of 2: 5,000 instructions, 0 bytes of constants",
         "other": "priority, got 0, less than 10",
     }

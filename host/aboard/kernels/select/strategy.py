@@ -77,9 +77,10 @@ class Explanation:
         others = [c for c in self.candidates if c is not self.chosen and not c.refused]
         if candidate is best:
             return "the first that can" if others else "the only one that can"
-        if best is None or best.priority == candidate.priority:
+        highest = max(c.priority for c in self.candidates if not c.refused)
+        if best is None or candidate.priority == highest:
             return "of the same priority, another costs less or comes first by name"
-        return f"priority, got {candidate.priority}, less than {best.priority}"
+        return f"priority, got {candidate.priority}, less than {highest}"
 
     def _best_of(self, best: KernelCandidate) -> str:
         count = sum(c.more_bytes is not None for c in self.candidates)
