@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from aboard.ir import Array, Node
-from aboard.ir.numerics import wrap32
+from aboard.ir.numerics import Int64, wrap32
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_dsp import dot
 from aboard.kernels.requantisation import RequantisedLayer, requantised
@@ -50,10 +50,10 @@ def channel(part: RequantisedLayer) -> Array:
     return np.concatenate([_words(part.bias), words, _words(_constants(part)).reshape(-1)])
 
 
-def _constants(part: RequantisedLayer) -> Array:
+def _constants(part: RequantisedLayer) -> Int64:
     columns = [part.factor, part.constant] if part.is_single_rounding else [part.factor, part.constant, part.shift]
     return np.stack(columns, 1)
 
 
-def _words(values: Array) -> Array:
+def _words(values: Int64) -> Array:
     return wrap32(values).astype(np.int32).view(np.uint32)
