@@ -19,7 +19,7 @@ import aboard
 from aboard.kernels.contract import Implementation
 from aboard.kernels.select import strategy
 from support import oracle
-from support.dsp_layers import NAMES, POINTS, WIDE, layers
+from support.dsp_layers import LARGE, NAMES, ONE, POINTS, WIDE, LargeSums, layers
 from support.examples import either
 from support.tflite_builder import ModelBuilder
 from support.weighted_models import ACTIVATIONS, Layer, window_out
@@ -48,6 +48,12 @@ def check(
                 np.testing.assert_array_equal(device.run(x, model=f"m{number}"), wanted, err_msg=f"model {number}")
 
 
+def extended(explained: strategy.Explanation) -> Implementation | None:
+    """Chooses a kernel of the extension where portable C costs less."""
+    able = [c.implementation for c in explained.candidates if not c.refused and c.implementation.name in NAMES]
+    return None if explained.chosen is None or explained.chosen.implementation in able or not able else able[0]
+
+
 # Without shrinking: an example takes seconds, and the message names the layer.
 @settings(
     max_examples=either(5, 3),
@@ -61,8 +67,11 @@ def check(
 )
 def test_random_layers(drawn: list[Layer], opt: str) -> None:
     # With -opt=speed estimated cycles decide, of small layers also for portable C.
-    names = (*NAMES, "portable_s8") if opt == "speed" else NAMES
-    check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=names)
+    if opt == "speed":
+        check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=(*NAMES, "portable_s8"))
+        return
+    with strategy.forced(extended):
+        check([(layer.model(), layer.input()) for layer in drawn], opt=opt)
 
 
 def dense(inputs: int, outputs: int, zero_point: int = -128, *, per_channel: bool = False) -> Layer:
@@ -209,3 +218,20 @@ def test_slices_of_wider_tensors(kind: str) -> None:
     build.op("CONCATENATION", ["ya", "yb"], ["y"], {"Axis": 3})
     x = rng.integers(-128, 128, (1, 7, 5, 2 * depth)).astype(np.int8)
     check([(build.build(["x"], ["y"]), x)])
+
+
+def large(inputs: int, outputs: int, least: int) -> LargeSums:
+    return LargeSums("FULLY_CONNECTED", (1, inputs), (outputs, inputs), (1, outputs), 0, least=least)
+
+
+@pytest.mark.parametrize("opt", either(["balanced", "size"], ["balanced"]))
+def test_sums_beyond_those_of_pairs_and_one_channel(opt: str) -> None:
+    # A block's last call of one tap group, of all 128, of some; one channel left over; the largest sums of all.
+    drawn = [large(inputs, outputs, 127) for inputs, outputs in [(516, 4), (1024, 5), (1027, 6), (1540, 3), (4000, 4)]]
+    options = {"Padding": "SAME", "StrideH": 1, "StrideW": 1}
+    for depth, channels in ((80, 5), (83, 4), (300, 13)):
+        shapes = (1, 4, 3, depth), (channels, 3, 3, depth), (1, 4, 3, channels)
+        drawn.append(LargeSums("CONV_2D", *shapes, 0, options, least=100))
+    # Every entry of the loop over pairs of tap groups, with and without an odd one before it.
+    single = [dense(n, 1, zero_point) for n in (1, 4, 7, 30, 33, 64, 68, 90, 129) for zero_point in (-128, 5)]
+    check([(layer.model(), layer.input()) for layer in [*drawn, *single]], opt=opt, names=[LARGE, ONE])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
 from hypothesis import strategies as st
 
 from aboard.importers import load
@@ -12,8 +15,55 @@ from aboard.target import Target
 from support.weighted_models import ACTIVATIONS, Layer, window_out
 
 DSP, WIDE, TAPS, POINTS = "dsp_s8", "dsp_wide_s8", "dsp_taps_s8", "dsp_points_s8"
-NAMES = (DSP, WIDE, TAPS, POINTS)
+LARGE, ONE = "dsp_large_s8", "dsp_one_s8"
+NAMES = (DSP, WIDE, TAPS, POINTS, LARGE, ONE)
 TARGET = Target("c -mcpu=cortex-m4 -runtime=standalone")
+
+
+@dataclass
+class LargeSums(Layer):
+    """A layer whose sums pass 2^23, which weights of two channels in a halfword do not take at once.
+
+    Attributes:
+        least: Smallest weight and input; the largest are 127. With 127 sums are the largest.
+    """
+
+    least: int = -127
+
+    @property
+    def weights(self) -> np.ndarray:
+        return np.random.default_rng(self.seed + 1).integers(self.least, 128, self.shape_weights).astype(np.int8)
+
+    @property
+    def scale_out(self) -> float:
+        taps = np.prod(self.shape_weights) / self.channels
+        return float(self.spread * self.scale_in * self._positive_scales.mean() * 64 * taps)
+
+    def input(self) -> np.ndarray:
+        rng = np.random.default_rng(self.seed + 3)
+        values = rng.integers(self.least, 128, self.shape_in)
+        return np.where(rng.random(self.shape_in) < 0.01, -128, values).astype(np.int8)
+
+
+@st.composite
+def large_sums(draw: st.DrawFn) -> LargeSums:
+    """Draws a layer of many taps: any number of channels, windows of whole words and others, groups, strides."""
+    if draw(st.booleans()):
+        inputs, outputs, samples = draw(st.integers(1200, 2100)), draw(st.integers(1, 9)), draw(st.integers(1, 2))
+        layer = LargeSums("FULLY_CONNECTED", (samples, inputs), (outputs, inputs), (samples, outputs), 0)
+    else:
+        window, stride, groups = draw(st.integers(1, 3)), draw(st.integers(1, 2)), draw(st.integers(1, 2))
+        depth = draw(st.integers(640 // window**2 + 1, 680 // window**2 + 4))
+        size, channels = (draw(st.integers(3, 5)), draw(st.integers(3, 6))), draw(st.sampled_from([1, 3, 4, 6, 13]))
+        out = [window_out(n, window, stride, 1, "SAME") for n in size]
+        shapes = (1, *size, depth * groups), (channels * groups, window, window, depth), (1, *out, channels * groups)
+        layer = LargeSums("CONV_2D", *shapes, 0, {"Padding": "SAME", "StrideH": stride, "StrideW": stride})
+    layer.least = draw(st.sampled_from([100, 127] if layer.kind == "CONV_2D" else [-127, 0, 100, 127]))
+    layer.per_channel, layer.bias = draw(st.booleans()), draw(st.booleans())
+    layer.zero_point_in, layer.zero_point_out = draw(st.sampled_from([-128, 0, 50])), draw(st.sampled_from([-128, 5]))
+    layer.seed = draw(st.integers(0, 2**20))
+    layer.options = {**layer.options, "FusedActivationFunction": draw(st.sampled_from(ACTIVATIONS))}
+    return layer
 
 
 def implementations(node: Node) -> list[Implementation]:

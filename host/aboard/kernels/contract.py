@@ -375,6 +375,10 @@ class Implementation(ABC):
         products = max(get(node.op).macs(node), node.output.type.elements)
         return ROLLING_ROW_COST * products
 
+    def rivals(self, node: Node) -> frozenset[str]:
+        """Returns the names of implementations of lower priority that may be cheaper for a node: costs decide."""
+        return frozenset()
+
     def formula(self, node: Node) -> float | None:
         """Returns the instructions of a node by a hand-written formula, for a kernel without measurements.
 

@@ -61,9 +61,13 @@ class RequantisedLayer:
 
     def split(self, groups: int) -> list[RequantisedLayer]:
         """Returns the parts of equal groups of channels."""
+        size = len(self.bias) // groups
+        return [self.part(size * group, size * (group + 1)) for group in range(groups)]
+
+    def part(self, first: int, last: int) -> RequantisedLayer:
+        """Returns channels [first, last)."""
         names = ("weights", "bias", "factor", "constant", "shift")
-        parts = zip(*(np.split(getattr(self, name), groups) for name in names), strict=True)
-        return [replace(self, **dict(zip(names, part, strict=True))) for part in parts]
+        return replace(self, **{name: getattr(self, name)[first:last] for name in names})
 
 
 def requantised(

@@ -37,7 +37,7 @@ class DepthwiseToConv(Pass):
 
     Attributes:
         core: The core that computes the graph, as `-mcpu` names it; empty for no change.
-        opt: What costs are, as `-opt` names it: cycles for `speed`, else instructions and the price of flash.
+        opt: The price of flash, as `-opt` names it. Work is counted in cycles.
     """
 
     name: ClassVar[str] = "depthwise-to-conv"
@@ -85,5 +85,4 @@ def _price(node: Node, target: Target) -> float | None:
     if chosen is None:
         return None
     found: KernelCost = chosen.cost or cost(node, chosen.implementation, target)
-    work = found.cycles if target.opt == "speed" else found.instructions
-    return work + flash_price(target) * found.flash_bytes
+    return found.cycles + flash_price(target) * found.flash_bytes

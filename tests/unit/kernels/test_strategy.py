@@ -75,6 +75,20 @@ def test_cost_decides_within_the_highest_priority(monkeypatch: pytest.MonkeyPatc
     assert reasons(explain(monkeypatch, made("alone")))["alone"] == "the only one that can"
 
 
+def test_cost_decides_between_a_kernel_and_its_rivals(monkeypatch: pytest.MonkeyPatch) -> None:
+    flash = {"taps": 100, "plain": 200, "other": 0}
+    measured(monkeypatch, flash, taps=(9000, None), plain=(5000, None), other=(0, None))
+    taps = made("taps", keys=("arm_dsp",))
+    kernels = taps, made("plain"), made("other")
+    assert reasons(explain(monkeypatch, *kernels))["taps"] == "the first that can"
+    monkeypatch.setattr(taps, "rivals", lambda node: frozenset({"plain"}), raising=False)
+    assert reasons(explain(monkeypatch, *kernels)) == {
+        "taps": "saves 100 bytes of flash for 4,000 instructions: 40.0 for each",
+        "plain": "best of 2: 5,000 instructions, 0 bytes of constants",
+        "other": "priority, got 0, less than 10",
+    }
+
+
 def test_a_special_case_is_preferred_within_its_instruction_set(monkeypatch: pytest.MonkeyPatch) -> None:
     explained = explain(monkeypatch, made("general"), made("table", special=True))
     assert reasons(explained) == {"table": "the first that can", "general": "priority, got 0, less than 10"}

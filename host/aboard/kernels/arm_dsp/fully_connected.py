@@ -52,6 +52,8 @@ class DspS8(Implementation):
         reason = packing.refusal(node, Precision.INT8, op.AXIS)
         if reason is not None:
             return reason
+        if node.input(WEIGHTS).shape[op.AXIS] == 1:
+            return "is for two channels or more"
         if not dot.fits_swar(packing.matrix(node, op.AXIS)):
             return "has weights of -128"
         try:

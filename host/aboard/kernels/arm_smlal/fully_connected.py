@@ -25,6 +25,9 @@ from aboard.ops import fully_connected as op
 from aboard.ops.weighted import INPUT, WEIGHTS, Precision
 from aboard.target import Target
 
+#: Channels that are computed at once.
+FOUR = 4
+
 
 @implements
 class SmlalS8(Implementation):
@@ -40,6 +43,8 @@ class SmlalS8(Implementation):
         reason = packing.refusal(node, Precision.INT8, op.AXIS)
         if reason is not None:
             return reason
+        if node.input(WEIGHTS).shape[op.AXIS] < FOUR:
+            return "is for four channels or more"
         if node.input(WEIGHTS).shape[1] < 2:
             return "is for two inputs or more"
         try:

@@ -31,6 +31,9 @@ HEADER = "portable/fully_connected.h"
 #: Output channels that the int8 kernel computes at once.
 BLOCK_S8 = 8
 
+#: Output channels that have an int8 kernel of their own, at most (`fully_connected_few`).
+FEW = 4
+
 
 def shape_params(node: Node, y: View) -> dict[str, Literal]:
     """Returns the size fields of the parameter struct."""
@@ -54,6 +57,13 @@ class PortableS8(_Portable):
     name = "portable_s8"
     exact = True
     form = Precision.INT8
+
+    @override
+    def refuses(self, node: Node, target: Target) -> str | None:
+        reason = super().refuses(node, target)
+        if reason is None and node.input(WEIGHTS).shape[op.AXIS] <= FEW:
+            return f"is for more than {FEW} channels"
+        return reason
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:

@@ -13,8 +13,9 @@ plus the measured code of the kernel's C function (`code_size`). RAM is the scra
 Measurements do not decide between kernels of different instruction sets, which differ by more than the price of
 flash, and are missing for a new kernel. So one input of the model is declared instead of measured: the *priority* of
 a kernel, which is the priority of its instruction set (`INSTRUCTION_SETS`), plus `SPECIALISED` for a kernel of a
-special case. The kernels of the highest priority that accept a node are compared by cost; `-opt=speed` compares the
-cycles of all kernels that accept it, if they were measured on the target's core.
+special case. The kernels of the highest priority that accept a node are compared by cost, with those of lower priority
+that they name for it (`Implementation.rivals`); `-opt=speed` compares the cycles of all kernels that accept it, if they
+were measured on the target's core.
 """
 
 from __future__ import annotations

@@ -78,9 +78,10 @@ class Explanation:
         others = [c for c in self.candidates if c is not self.chosen and not c.refused]
         if candidate is best:
             return "the first that can" if others else "the only one that can"
-        if best is None or best.priority == candidate.priority:
+        highest = max(c.priority for c in self.candidates if not c.refused)
+        if best is None or candidate.priority == highest:
             return "of the same priority, another costs less or comes first by name"
-        return f"priority, got {candidate.priority}, less than {best.priority}"
+        return f"priority, got {candidate.priority}, less than {highest}"
 
     def _best_of(self, best: KernelCandidate) -> str:
         count = sum(c.more_bytes is not None for c in self.candidates)
@@ -218,11 +219,14 @@ def refusal(implementation: Implementation, node: Node, target: Target) -> str:
 
 
 def _comparable(explained: Explanation) -> list[KernelCandidate]:
-    """Returns the candidates of the highest priority that can compute the node."""
+    """Returns the candidates that can compute the node: those of the highest priority, and their rivals."""
     best = explained.chosen
     if best is None:
         return []
-    return [c for c in explained.candidates if c.priority == best.priority and not c.refused]
+    able = [c for c in explained.candidates if not c.refused]
+    first = [c for c in able if c.priority == best.priority]
+    rivals = frozenset[str]().union(*(c.implementation.rivals(explained.node) for c in first))
+    return [c for c in able if c in first or c.implementation.name in rivals]
 
 
 def _by_flash(

@@ -1,0 +1,111 @@
+"""fully_connected with the DSP extension (Cortex-M4, M7, M33) for sums of any size, and for one channel: int8."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from typing_extensions import override
+
+from aboard.ir import Array, Node
+from aboard.kernels import weights as packing
+from aboard.kernels.arm_dsp import dot, large_sums
+from aboard.kernels.arm_dsp.fully_connected import DspS8
+from aboard.kernels.contract import (
+    ConstantArg,
+    Implementation,
+    InputArg,
+    KernelCall,
+    OutputArg,
+    PackedConstant,
+    UnsupportedNodeError,
+    View,
+)
+from aboard.kernels.portable.fully_connected import shape_params
+from aboard.kernels.registry import implements
+from aboard.kernels.requantisation import RequantisedLayer
+from aboard.ops import fully_connected as op
+from aboard.ops.weighted import INPUT, WEIGHTS, Precision
+from aboard.target import Target
+
+
+class _Dsp(Implementation):
+    op = "fully_connected"
+    exact = True
+    keys = frozenset({"arm_dsp"})
+    function: ClassVar[str]
+
+    @override
+    def refuses(self, node: Node, target: Target) -> str | None:
+        reason = packing.refusal(node, Precision.INT8, op.AXIS)
+        if reason is not None:
+            return reason
+        try:
+            _layer(node)
+        except UnsupportedNodeError as error:
+            return str(error)
+        return self._narrower(node, target)
+
+    def _narrower(self, node: Node, target: Target) -> str | None:
+        """Returns why another kernel is for a node, or None."""
+        raise NotImplementedError
+
+    @override
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        layer = _layer(node)
+        return KernelCall(
+            header="arm_dsp/fully_connected_large.h",
+            function=self.function,
+            params_type="aboard_fully_connected_large_dsp_t",
+            params={**shape_params(node, outputs[0]), **layer.params},
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(PackedConstant("weights", _pack(layer), form=dot.PAIRED)),
+            ),
+            rows=outputs[0].rows,
+            code_variant=f"single_rounding={int(layer.is_single_rounding)}",
+            slow_epilogue=not layer.is_single_rounding,
+        )
+
+
+@implements
+class DspLargeS8(_Dsp):
+    """int8: four channels at once, sums of any size."""
+
+    name = "dsp_large_s8"
+    function = "aboard_fully_connected_large_dsp"
+
+    @override
+    def _narrower(self, node: Node, target: Target) -> str | None:
+        if node.input(WEIGHTS).shape[op.AXIS] == 1:
+            return "is for two channels or more"
+        if not dot.fits_swar(packing.matrix(node, op.AXIS)):
+            return "has weights of -128"
+        return None if DspS8().refuses(node, target) else f"is for sums that {DspS8.name} cannot take"
+
+
+@implements
+class DspOneS8(_Dsp):
+    """int8: one channel, whose weights are as they are."""
+
+    name = "dsp_one_s8"
+    function = "aboard_fully_connected_one_dsp"
+
+    @override
+    def _narrower(self, node: Node, target: Target) -> str | None:
+        return None if node.input(WEIGHTS).shape[op.AXIS] == 1 else "is for one channel"
+
+
+def _layer(node: Node) -> RequantisedLayer:
+    return large_sums.layer(node, op.attributes(node).activation, op.AXIS)
+
+
+def _pack(layer: RequantisedLayer) -> Array:
+    """Returns whole blocks of four channels, then a single last channel, if there is one."""
+    count = len(layer.bias)
+    single = count % large_sums.CHANNELS == 1
+    blocked = layer.part(0, count - single)
+    parts = [large_sums.blocks(blocked)] if len(blocked.bias) else []
+    return np.concatenate([*parts, *([large_sums.channel(layer.part(count - 1, count))] if single else [])])

@@ -1,0 +1,90 @@
+"""Sums of any size with the DSP extension, and single channels: the C that says what the assembly computes."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from aboard.importers import load
+from aboard.kernels.contract import View
+from aboard.kernels.select.strategy import choose
+from support import kernel_call, kernel_views
+from support.dsp_layers import DSP, LARGE, ONE, TAPS, TARGET, LargeSums, implementations, large_sums, refusal
+from support.examples import examples
+from support.weighted_models import Layer
+
+OPTIONS = {"Padding": "SAME", "StrideH": 1, "StrideW": 1}
+
+
+@settings(max_examples=examples(80), deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data(), large_sums())
+def test_any_view_and_any_rows(data: st.DataObject, layer: LargeSums) -> None:
+    (node,) = load(layer.model(), name="model").nodes
+    chosen = next((each for each in implementations(node) if each.name in (LARGE, ONE)), None)
+    assume(chosen is not None)  # The result of a clamp to few values may be the same for all inputs.
+    matrix = layer.kind == "FULLY_CONNECTED"
+    x, y = (
+        View.whole(shape, 1) if matrix else data.draw(kernel_call.views(shape, 1))
+        for shape in (layer.shape_in, layer.shape_out)
+    )
+    ranges = data.draw(kernel_call.row_ranges(y.rows, 1))
+    kernel_views.check(layer, lambda _: chosen, TARGET, x, y, ranges)  # type: ignore[arg-type,return-value]
+
+
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(1, 200), st.integers(1, 3), st.sampled_from([-128, 5]), st.integers(0, 99))
+def test_one_channel_of_any_length(inputs: int, samples: int, zero_point: int, seed: int) -> None:
+    shapes = (samples, inputs), (1, inputs), (samples, 1)
+    layer = Layer("FULLY_CONNECTED", *shapes, 0, zero_point_out=zero_point, seed=seed)
+    (node,) = load(layer.model(), name="model").nodes
+    (chosen,) = implementations(node)
+    assert chosen.name == ONE
+    x, y = (View.whole(shape, 1) for shape in (layer.shape_in, layer.shape_out))
+    kernel_views.check(layer, lambda _: chosen, TARGET, x, y, [(0, samples)])
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("depth", [80, 83, 300])
+def test_rings_of_rows(depth: int, stride: int) -> None:
+    options = {**OPTIONS, "StrideH": stride, "StrideW": stride}
+    out = (1, -(-6 // stride), -(-5 // stride), 5)
+    layer = LargeSums("CONV_2D", (1, 6, 5, depth), (5, 3, 3, depth), out, 0, options, least=100)
+    (node,) = load(layer.model(), name="model").nodes
+    (chosen,) = implementations(node)
+    x, y = (View.whole(shape, 1) for shape in (layer.shape_in, layer.shape_out))
+    kernel_views.check(layer, lambda _: chosen, TARGET, x, y, [(row, row + 1) for row in range(out[1])])
+
+
+@pytest.mark.parametrize(("window", "dilation", "wanted"), [(5, 1, "portable_s8"), (3, 2, "portable_s8"), (3, 1, TAPS)])
+def test_portable_c_of_wide_windows(window: int, dilation: int, wanted: str) -> None:
+    options = {**OPTIONS, "DepthMultiplier": 1, "DilationHFactor": dilation, "DilationWFactor": dilation}
+    if dilation == 1 and window == 3:
+        options |= {"StrideH": 3, "StrideW": 3}
+    side = 15 if wanted != TAPS else 5
+    shapes = (1, 15, 15, 24), (1, window, window, 24), (1, side, side, 24)
+    (node,) = load(Layer("DEPTHWISE_CONV_2D", *shapes, 3, options).model(), name="model").nodes
+    assert choose(node, TARGET).implementation.name == wanted
+
+
+def test_what_is_left_to_other_kernels() -> None:
+    matrix = Layer("FULLY_CONNECTED", (1, 64), (4, 64), (1, 4), 0)
+    changed = dataclasses.replace
+    assert refusal(matrix, LARGE) == "is for sums that dsp_s8 cannot take"
+    assert refusal(matrix, ONE) == "is for one channel"
+    one = changed(matrix, shape_weights=(1, 64), shape_out=(1, 1))
+    assert refusal(one, ONE) is None
+    assert refusal(one, DSP) == refusal(one, LARGE) == "is for two channels or more"
+    assert refusal(changed(one, form="float32"), ONE) == "is for int8"
+    assert refusal(changed(one, spread=1e-5), ONE) == "results are not smaller than sums"
+    # A weight of -128 needs a partner of the other sign in its halfword.
+    long = LargeSums("FULLY_CONNECTED", (1, 700), (4, 700), (1, 4), 0, least=100)
+    assert refusal(long, LARGE) is None
+    assert refusal(changed(long, least=-128), LARGE) == "has weights of -128"
+    conv = LargeSums("CONV_2D", (1, 3, 3, 700), (4, 1, 1, 700), (1, 3, 3, 4), 0, OPTIONS, least=100)
+    assert refusal(conv, LARGE) is None
+    assert refusal(changed(conv, least=-128), LARGE) == "has weights of -128"
+    shallow = changed(conv, shape_in=(1, 3, 3, 60), shape_weights=(4, 1, 1, 60))
+    assert refusal(shallow, LARGE) == "is for sums that dsp_s8 cannot take"
