@@ -39,7 +39,7 @@ def blocks(part: RequantisedLayer) -> Array:
     words = dot.swar_words(packing.filled(part.weights, CHANNELS))
     mixed = words.reshape(-1, 2, words.shape[1]).swapaxes(1, 2).reshape(len(words) // 2, -1)
     biases = _words(packing.filled(part.bias, CHANNELS)).reshape(-1, CHANNELS)
-    constants = _words(packing.filled(_constants(part), CHANNELS)).reshape(len(biases), -1)
+    constants = _words(packing.filled(_constants(part).astype(np.int64), CHANNELS)).reshape(len(biases), -1)
     return np.ascontiguousarray(np.concatenate([biases, mixed, constants], 1)).reshape(-1)
 
 
