@@ -47,7 +47,7 @@ Row = dict[str, Any]
 _WORKERS = 2
 _WARM_UP, _BATCH = 20, 500
 #: Pause between two faults, and how long a silent worker keeps its lease where workers are stopped, in seconds.
-_FAULT_S, _TTL_S = 5.0, 3.0
+_FAULT_S, _TTL_S = 20.0, 3.0
 
 
 def by_pool(pool: ProcessPoolExecutor, packed: bytes, numbers: Sequence[int]) -> dict[str, Any]:
@@ -99,10 +99,11 @@ def disturbed(farm: farms.Farm, packed: bytes, runs: int, board: str, faults: st
     count = 0
     while thread.is_alive():
         thread.join(_FAULT_S)
-        pids = farms.worker_pids(farm.workers[0].pid)
-        if thread.is_alive() and len(pids) == _WORKERS:
+        # A worker that is hit before it works proves nothing.
+        if thread.is_alive() and len(farm.status()) == _WORKERS:
             count += 1
-            pid = pids[count % _WORKERS]
+            print(f"{len(records):,} of {runs:,} results", file=sys.stderr)
+            pid = farms.worker_pids(farm.workers[0].pid)[count % _WORKERS]
             if faults == "kills":
                 os.kill(pid, signal.SIGKILL)
             else:
