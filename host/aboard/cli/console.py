@@ -129,7 +129,7 @@ class Console:
 
     @contextmanager
     def progress(self, text: str, total: int) -> Iterator[Advance]:
-        """Shows a progress bar, on a terminal only and not with --quiet or --json.
+        """Shows a progress bar, on a terminal only and not with --quiet.
 
         Yields:
             A function to call after each of the `total` pieces, with a note that stands beside the bar.
@@ -151,7 +151,7 @@ class Console:
             yield advance
 
     def _shows_progress(self) -> bool:
-        return self.verbosity >= Verbosity.NORMAL and not self.json and sys.stderr.isatty()
+        return self.verbosity >= Verbosity.NORMAL and sys.stderr.isatty()
 
 
 class Advance(Protocol):

@@ -83,7 +83,7 @@ def test_other_verbosities_print_no_details(verbosity: Verbosity, capsys: pytest
         (2.5, Console(), ["compiling x: schedule: 120 of 500 layers"]),
         (1.5, Console(), []),
         (2.5, Console(verbosity=Verbosity.QUIET), []),
-        (2.5, Console(json=True), []),
+        (2.5, Console(json=True), ["compiling x: schedule: 120 of 500 layers"]),
     ],
 )
 def test_a_long_step_shows_what_it_is_doing_on_a_terminal(
