@@ -44,7 +44,9 @@ def merged(texts: Iterable[str]) -> dict[str, dict[str, int]]:
 
 
 def table(record: Record) -> str:
-    """Returns the tables of a record."""
+    """Returns the tables of a record, or that there is none."""
+    if not record:
+        return "No series is recorded yet."
     lines: list[str] = []
     for part, (_, title) in PARTS.items():
         if part in record:

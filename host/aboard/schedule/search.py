@@ -22,7 +22,7 @@ from aboard.schedule.cascade import Cascade
 from aboard.schedule.live_ranges import allocation_problem, state_block, views
 from aboard.schedule.lowering import Calls
 from aboard.schedule.receptive_field import ReceptiveFields
-from aboard.schedule.segment_bounds import Candidate, SegmentBounds
+from aboard.schedule.segment_bounds import CascadeBound, SegmentBounds
 from aboard.schedule.segment_peaks import SegmentPeaks
 from aboard.schedule.shortest_path import SegmentTable
 from aboard.schedule.spans import text_of
@@ -207,7 +207,7 @@ class _CascadeSearch:
         self._fields: ReceptiveFields = {}
         #: Steps of rolling windows, which no cascade may contain.
         self._rolling = self.plain.rolling_steps
-        self._segments: dict[Candidate, Segment] = {}
+        self._segments: dict[CascadeBound, Segment] = {}
         #: Values of `minimise_ram`; with False, stripes have the height that kernels prefer.
         self.minimise_ram = (False, True) if minimise_ram else (False,)
 
@@ -287,7 +287,7 @@ class _CascadeSearch:
             roll=self.calls.roll,
         )
 
-    def _candidates(self) -> Iterator[Candidate]:
+    def _candidates(self) -> Iterator[CascadeBound]:
         """Yields the cascades that may be better than single steps."""
         plain, most = self.plain, max(segment.peak_bytes for segment in self.singles)
         peaks = self.segment_peaks
@@ -310,7 +310,7 @@ class _CascadeSearch:
     def _row_wise(self, node: Node) -> RowWise | None:
         return None if node in self._rolling else self.implementations[node].row_wise(node)
 
-    def _peak(self, candidate: Candidate) -> int | None:
+    def _peak(self, candidate: CascadeBound) -> int | None:
         """Returns the peak of a cascade; None if the steps cannot be one."""
         segment = self._trace(candidate)
         if segment is None:
@@ -318,7 +318,7 @@ class _CascadeSearch:
         self._segments[candidate] = segment
         return segment.peak_bytes
 
-    def _trace(self, candidate: Candidate) -> Segment | None:
+    def _trace(self, candidate: CascadeBound) -> Segment | None:
         """Returns a cascade with its stripes and its exact peak; None if the steps cannot be one."""
         first = candidate.first
         nodes = self.plain.steps[first : candidate.end]

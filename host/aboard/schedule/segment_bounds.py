@@ -26,7 +26,7 @@ _MANY = 3
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CascadeBound:
     """Steps that may be a cascade.
 
     Attributes:
@@ -99,7 +99,7 @@ class SegmentBounds:
         self.readers = {t: [place[node] for node in nodes if node in place] for t, nodes in readers.items()}
         self.never = never
 
-    def candidates(self, unshared: frozenset[Tensor], limit: int, *, minimise_ram: bool) -> Iterator[Candidate]:
+    def candidates(self, unshared: frozenset[Tensor], limit: int, *, minimise_ram: bool) -> Iterator[CascadeBound]:
         """Yields the cascades whose lower bound is at most a limit, by their first step and then by their last.
 
         Args:
@@ -144,7 +144,7 @@ class SegmentBounds:
         limit: int,
         *,
         minimise_ram: bool,
-    ) -> Iterator[Candidate]:
+    ) -> Iterator[CascadeBound]:
         """Yields the cascades from one step on."""
         border = _Border(first, [each for each in self.entering[first] if each is not self.streamed])
         writers: dict[Tensor, Progress] = {}
@@ -168,7 +168,7 @@ class SegmentBounds:
                 inside = max(staying, passing) if minimise_ram else staying + passing
                 least = border.least_bytes(inside, self.ranges[self.steps[last].outputs[0]])
                 if least <= limit:
-                    yield Candidate(first, last + 1, minimise_ram, least, extra)
+                    yield CascadeBound(first, last + 1, minimise_ram, least, extra)
             result = inner[last]
             if result is None:
                 return

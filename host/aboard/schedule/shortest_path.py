@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aboard.base import progress
-from aboard.schedule.segment_bounds import Candidate
+from aboard.schedule.segment_bounds import CascadeBound
 
 Ints = NDArray[np.int64]
 
@@ -28,7 +28,7 @@ class SegmentTable:
         count: Number of steps.
     """
 
-    def __init__(self, singles: Sequence[int], candidates: Sequence[Candidate]) -> None:
+    def __init__(self, singles: Sequence[int], candidates: Sequence[CascadeBound]) -> None:
         """Keeps segments that are not traced.
 
         Args:
@@ -36,7 +36,7 @@ class SegmentTable:
             candidates: Cascades.
         """
         self.count = len(singles)
-        self._ended: list[list[Candidate | None]] = [[None] for _ in singles]
+        self._ended: list[list[CascadeBound | None]] = [[None] for _ in singles]
         for each in sorted(candidates, key=lambda c: (c.end, c.end - c.first)):
             self._ended[each.end - 1].append(each)
         self._known: set[tuple[int, int]] = set()
@@ -49,7 +49,7 @@ class SegmentTable:
             self._peaks.append(np.array([singles[step], *(each.least_bytes for each in known)], np.int64))
             self._extras.append(np.array([0, *(each.extra_stripes for each in known)], np.int64))
 
-    def least_peak(self, enough: int, trace: Callable[[Candidate], int | None]) -> int:
+    def least_peak(self, enough: int, trace: Callable[[CascadeBound], int | None]) -> int:
         """Returns the least peak of any path; `enough` if a path has at most as many bytes.
 
         Args:
@@ -63,8 +63,8 @@ class SegmentTable:
         return self._traced(enough, length, trace)[0]
 
     def fewest_stripes(
-        self, limit: int, trace: Callable[[Candidate], int | None]
-    ) -> list[tuple[int, Candidate | None]]:
+        self, limit: int, trace: Callable[[CascadeBound], int | None]
+    ) -> list[tuple[int, CascadeBound | None]]:
         """Returns the path with the fewest stripes among those with at most some peak; None stands for a single step.
 
         Args:
@@ -78,7 +78,7 @@ class SegmentTable:
         return [(first, self._ended[end][index]) for first, end, index in self._traced(0, length, trace)[1]]
 
     def _traced(
-        self, start: int, length: Callable[[Ints, int], Ints], trace: Callable[[Candidate], int | None]
+        self, start: int, length: Callable[[Ints, int], Ints], trace: Callable[[CascadeBound], int | None]
     ) -> tuple[int, list[tuple[int, int, int]]]:
         """Returns the length of the shortest path; of each segment, now traced, first and last step and index."""
         while True:

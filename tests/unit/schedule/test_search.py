@@ -12,7 +12,7 @@ from aboard.kernels.select import strategy
 from aboard.partition import pipeline
 from aboard.schedule import search
 from aboard.schedule.lowering import Calls
-from aboard.schedule.segment_bounds import Candidate
+from aboard.schedule.segment_bounds import CascadeBound
 from aboard.schedule.shortest_path import SegmentTable
 from aboard.target import Target
 from aboard.tuning.choice import DEFAULTS
@@ -60,7 +60,7 @@ def test_no_cascade_is_left_out() -> None:
     assert len(known) > 10
     for first, end in itertools.combinations(range(len(found.plain.steps) + 1), 2):
         if end - first > 1 and (first, end, False) not in known:
-            segment = found._trace(Candidate(first, end, False, 0, 0))
+            segment = found._trace(CascadeBound(first, end, False, 0, 0))
             assert segment is None or segment.peak_bytes > most
 
 
@@ -80,10 +80,10 @@ def test_the_least_path_is_that_of_all_cascades(slack: float) -> None:
 
 
 def test_twice_the_layers_are_at_most_so_many_more_traces(monkeypatch: pytest.MonkeyPatch) -> None:
-    traced = list[Candidate]()
+    traced = list[CascadeBound]()
     trace = search._CascadeSearch._trace
 
-    def counted(self: search._CascadeSearch, candidate: Candidate) -> search.Segment | None:
+    def counted(self: search._CascadeSearch, candidate: CascadeBound) -> search.Segment | None:
         traced.append(candidate)
         return trace(self, candidate)
 
@@ -98,10 +98,10 @@ def test_twice_the_layers_are_at_most_so_many_more_traces(monkeypatch: pytest.Mo
 
 
 def test_only_cascades_of_a_best_path_are_traced() -> None:
-    candidates = [Candidate(0, 2, False, 5, 3), Candidate(1, 3, False, 9, 1), Candidate(0, 3, False, 5, 9)]
-    peaks, asked = {candidates[0]: 6, candidates[1]: 9, candidates[2]: 7}, list[Candidate]()
+    candidates = [CascadeBound(0, 2, False, 5, 3), CascadeBound(1, 3, False, 9, 1), CascadeBound(0, 3, False, 5, 9)]
+    peaks, asked = {candidates[0]: 6, candidates[1]: 9, candidates[2]: 7}, list[CascadeBound]()
 
-    def trace(candidate: Candidate) -> int:
+    def trace(candidate: CascadeBound) -> int:
         asked.append(candidate)
         return peaks[candidate]
 
@@ -115,6 +115,6 @@ def test_only_cascades_of_a_best_path_are_traced() -> None:
 
 
 def test_steps_that_cannot_be_a_cascade_are_computed_one_by_one() -> None:
-    table = SegmentTable([7, 7], [Candidate(0, 2, False, 1, 0)])
+    table = SegmentTable([7, 7], [CascadeBound(0, 2, False, 1, 0)])
     assert table.least_peak(0, lambda _: None) == 7
     assert table.fewest_stripes(7, lambda _: None) == [(0, None), (1, None)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -47,9 +48,9 @@ class _Dsp(Implementation):
             return str(error)
         return self._narrower(node, target)
 
+    @abstractmethod
     def _narrower(self, node: Node, target: Target) -> str | None:
         """Returns why another kernel is for a node, or None."""
-        raise NotImplementedError
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
