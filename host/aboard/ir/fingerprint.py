@@ -9,14 +9,25 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
+from weakref import WeakValueDictionary
 
 from aboard.ir.graph import Node, Tensor
 
 T = TypeVar("T")
 
 
-def fingerprint(node: Node) -> Hashable | None:
-    """Returns the op, the attributes, and the types and constants of operands and results; names do not count.
+class Fingerprint:
+    """The fingerprint of equal nodes: one object, so that it is compared and looked up by identity."""
+
+
+#: Each fingerprint in use, by what it stands for: hashing and comparing that costs more than most lookups save.
+_FINGERPRINTS: WeakValueDictionary[Hashable, Fingerprint] = WeakValueDictionary()
+
+
+def fingerprint(node: Node) -> Fingerprint | None:
+    """Returns one object for the op, the attributes, and the types and constants of operands and results.
+
+    Names do not count.
 
     Returns:
         None if the attributes cannot be compared, such as those with a graph inside.
@@ -26,7 +37,8 @@ def fingerprint(node: Node) -> Hashable | None:
     except TypeError:
         return None
     operands = tuple(None if tensor is None else _tensor(tensor) for tensor in node.inputs)
-    return node.op, node.attrs, operands, tuple(_tensor(tensor) for tensor in node.outputs)
+    computes = node.op, node.attrs, operands, tuple(_tensor(tensor) for tensor in node.outputs)
+    return _FINGERPRINTS.setdefault(computes, Fingerprint())
 
 
 def _tensor(tensor: Tensor) -> Hashable:

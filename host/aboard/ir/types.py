@@ -116,6 +116,10 @@ class TensorType:
     dtype: DType
     quant: Quantization | None = None
 
+    def __deepcopy__(self, memo: dict[int, object]) -> TensorType:
+        # Copies of graphs share what cannot change.
+        return self
+
     @property
     def elements(self) -> int:
         """Number of elements."""

@@ -30,7 +30,7 @@ _MAX_SHIFT = 22
 
 
 #: The single roundings of the channels of a layer: several kernels of a layer ask for the same, and several passes.
-_SINGLE: Memo[list[SingleRounding | None]] = Memo(4096)
+_SINGLE: Memo[list[SingleRounding] | None] = Memo(4096)
 
 
 @dataclass(frozen=True)
@@ -192,10 +192,10 @@ class _LayerSums:
         """Returns the layer with a single rounding in each channel, or None if a channel has none."""
         arrays = (self.multiplier, self.scale, self.ends, self.varies, self.fixed)
         key = (*(values.tobytes() for values in arrays), self.result, self.half, self.channel, shift)
-        found = _SINGLE.get(key, lambda: [self._found(channel, shift) for channel in range(len(self.bias))])
-        if not all(found):
+        found = _SINGLE.get(key, lambda: self._all_found(shift))
+        if found is None:
             return None
-        offset, factor, constant = np.array([(n.offset, 2 * n.factor, n.constant) for n in found if n], np.int64).T
+        offset, factor, constant = np.array([(n.offset, 2 * n.factor, n.constant) for n in found], np.int64).T
         constant = constant + (1 << shift >> 1)
         bias = self.bias + offset
         # With SWAR, odd channels are computed from 256 times their sum, with a constant in units of 1/256.
@@ -205,6 +205,16 @@ class _LayerSums:
             return None
         shifts = np.full(len(bias), shift, np.int64)
         return RequantisedLayer(self.weights, bias, factor, constant, shifts, True, self._params(1))
+
+    def _all_found(self, shift: int) -> list[SingleRounding] | None:
+        """Returns the single rounding of each channel; None from the first channel on that has none."""
+        found = []
+        for channel in range(len(self.bias)):
+            one = self._found(channel, shift)
+            if one is None:
+                return None
+            found.append(one)
+        return found
 
     def _found(self, channel: int, shift: int) -> SingleRounding | None:
         if not self.varies[channel]:

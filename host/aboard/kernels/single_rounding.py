@@ -18,8 +18,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from typing_extensions import override
 
 from aboard.ir.numerics import (
@@ -32,6 +34,9 @@ from aboard.ir.numerics import (
 
 #: DoubleRounding of the factor around its rounded value, offsets tried, and how many at a time.
 _NEIGHBOURS, _MOST_OFFSETS, _BATCHES = (0, 1, -1, 2, -2, 3, -3), 1 << 22, (1 << 10, 1 << 14, 1 << 18)
+
+#: Of 64 bits, or Python's integers.
+_Integers = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -63,16 +68,19 @@ class DoubleRounding:
 
     def thresholds(self) -> tuple[Int64, Int64]:
         """Returns the results k above the first, and for each the smallest accumulator that gives it."""
-        first, last = self.value(self.smallest), self.value(self.largest)
-        steps = range(first + 1, last + 1)
-        return np.array(steps, np.int64), np.array([self._first(k - self.zero_point) for k in steps], np.int64)
+        results = np.arange(self.value(self.smallest) + 1, self.value(self.largest) + 1)
+        scaled = results - self.zero_point
+        # Products of large shifts take more than 64 bits, as Python's integers can.
+        largest = (2 * int(np.abs(scaled).max(initial=0)) + 2) << (31 - self.shift)
+        firsts = self._firsts(scaled if largest < 1 << 63 else scaled.astype(object))
+        return results, firsts.astype(np.int64)
 
-    def _first(self, scaled: int) -> int:
-        """Returns the smallest accumulator whose rounded quotient is at least `scaled`."""
+    def _firsts(self, scaled: _Integers) -> _Integers:
+        """Returns for each value the smallest accumulator whose rounded quotient is at least that."""
         exponent = -self.shift
         half = (1 << exponent) >> 1
-        product = (scaled << exponent) - half + (1 if scaled <= 0 and exponent else 0)
-        return -(-((product << 31) - (1 << 30)) // self.multiplier)
+        products = scaled * (1 << exponent) - half + (scaled <= 0) * (exponent > 0)
+        return -(-(products * (1 << 31) - (1 << 30)) // self.multiplier)
 
 
 @dataclass(frozen=True)
@@ -85,11 +93,12 @@ class ExactRounding(DoubleRounding):
         return min(max(scaled + self.zero_point, self.low), self.high)
 
     @override
-    def _first(self, scaled: int) -> int:
-        bound = (2 * scaled - 1) << (30 - self.shift)
-        first = -(-bound // self.multiplier)
+    def _firsts(self, scaled: _Integers) -> _Integers:
+        bounds = (2 * scaled - 1) * (1 << (30 - self.shift))
+        firsts: _Integers = -(-bounds // self.multiplier)
         # A tie below an odd number goes to the even number under it.
-        return first + (first * self.multiplier == bound and scaled % 2 == 1)
+        firsts += (firsts * self.multiplier == bounds) * (scaled % 2)
+        return firsts
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from functools import partial
 from aboard.base import progress
 from aboard.errors import ModelError
 from aboard.ir import Graph, Node, Rounding
-from aboard.ir.fingerprint import Memo, fingerprint
+from aboard.ir.fingerprint import Fingerprint, Memo, fingerprint
 from aboard.kernels.contract import Implementation
 from aboard.kernels.registry import of
 from aboard.kernels.select.cost_model import KernelCost, cost, priority
@@ -201,7 +201,7 @@ def _candidates(node: Node, target: Target, known: KnownNodes) -> Explanation:
     return Explanation(node, next((c for c in found if not c.refused), None), tuple(found))
 
 
-def _key(implementation: Implementation, node_key: Hashable | None) -> Hashable | None:
+def _key(implementation: Implementation, node_key: Fingerprint | None) -> Hashable | None:
     return None if node_key is None else (implementation.name, node_key)
 
 

@@ -80,7 +80,7 @@ class ChannelLiveness:
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
         self._live = {tensor: np.zeros(channels(tensor), np.bool_) for tensor in tensors}
-        self.changed = False
+        self._changed: set[Tensor] = set()
 
     def __getitem__(self, tensor: Tensor) -> Bools:
         live = self._live.get(tensor)
@@ -96,7 +96,12 @@ class ChannelLiveness:
         live = self._live.get(tensor)
         if live is not None and (wanted & ~live).any():
             self._live[tensor] = live | wanted
-            self.changed = True
+            self._changed.add(tensor)
+
+    def changes(self) -> set[Tensor]:
+        """Returns the tensors that have got live channels since the last call."""
+        found, self._changed = self._changed, set()
+        return found
 
     def add_all(self, tensor: Tensor) -> None:
         """Makes all channels of a tensor live."""
