@@ -52,7 +52,7 @@ class Command:
 
     def arguments(self, board: str) -> list[str]:
         words = [word.format(board=board) for word in self.words]
-        return [sys.executable, "-c", "from aboard.cli import main; main()", *words]
+        return [sys.executable, "-c", "from aboard.__main__ import main; main()", *words]
 
 
 COMMANDS: Mapping[str, Command] = {

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
+import textwrap
 
 import click
 import pytest
@@ -127,6 +130,34 @@ def test_an_interrupt_is_no_bug(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     monkeypatch.setattr("aboard.boards.names", interrupted)
     assert cli.invoke(["boards"]) == 130
     assert capsys.readouterr().err.endswith("error: interrupted\n")
+
+
+def test_an_interrupt_during_the_import_prints_what_any_other_does(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("aboard.boards.names", interrupted)
+    assert cli.invoke(["boards", "--json"]) == 130
+    later = capsys.readouterr()
+    script = """
+        import sys
+
+        class Interrupts:
+            def find_spec(self, name, path=None, target=None):
+                if name == "aboard.cli.group":
+                    raise KeyboardInterrupt
+
+        sys.meta_path.insert(0, Interrupts())
+        from aboard.__main__ import main
+        main()
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script), "boards"]
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, later.out, later.err)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", later.err)
 
 
 def test_a_missing_tool_is_the_users_to_get(
