@@ -16,9 +16,10 @@ from typing_extensions import override
 
 from aboard.errors import TargetError
 from aboard.ir import Graph, Node
+from aboard.ir.fingerprint import Memo
 from aboard.kernels import tunable
 from aboard.kernels.accelerator import ALIGN, Cost
-from aboard.kernels.contract import ExternalCall, Implementation, Scratch, ScratchArg, View
+from aboard.kernels.contract import Call, ExternalCall, Implementation, Scratch, ScratchArg, View
 from aboard.kernels.select import strategy
 from aboard.kernels.subgraph import region_of
 from aboard.memory.problem import lower_bound
@@ -58,7 +59,7 @@ class ModelCost:
         return self.missing, self.host + self.compute + self.transfer + self.ram_bytes * cycles_per_byte
 
 
-@dataclass
+@dataclass(eq=False)
 class _Placeholder(Implementation):
     """Placeholder for a node that a trial does not lower: a region, or a node that the host cannot compute."""
 
@@ -96,6 +97,7 @@ class CostTrial:
     _wholes: dict[frozenset[tuple[int, tuple[int, ...]]], ModelCost] = field(default_factory=dict)
     _regions: dict[tuple[int, tuple[str, ...]], Cost] = field(default_factory=dict)
     _known: strategy.KnownNodes = field(default_factory=strategy.KnownNodes)
+    _calls: Memo[Call] = field(default_factory=lambda: Memo(1 << 14))
     _alone: tuple[Program, dict[str, Cost]] | None = None
 
     def whole(self, taken: Sequence[Offer]) -> ModelCost:
@@ -157,7 +159,7 @@ class CostTrial:
             # No checks of `run_passes` here: the compilation of the chosen partition makes them.
             step.run(graph)
         chosen = self._implementations(graph, costs)
-        calls = Calls(chosen, self.target)
+        calls = Calls(chosen, self.target, equal=self._calls)
         found = lower(graph, search.choose(graph, calls), calls), costs
         self._alone = self._alone if taken else found
         return found

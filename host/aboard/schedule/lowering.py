@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from aboard.ir import Graph, Node
+from aboard.ir.fingerprint import Memo, fingerprint
 from aboard.kernels import tunable
 from aboard.kernels.contract import Call, ExternalCall, Implementation, InputArg, View
 from aboard.kernels.control import ControlCall, distinct
@@ -118,6 +119,7 @@ class Calls:
         roll: True if rolling buffers may contain states (`aboard.schedule.rolling`).
         cascades: The cascades, if they are given and not searched.
         code_in_ram: True if the start-up code copies the kernels to RAM.
+        equal: Calls of equal nodes with the same target, whose names may be others; None to lower every node.
     """
 
     def __init__(
@@ -128,18 +130,25 @@ class Calls:
         roll: bool = True,
         cascades: GivenCascades | None = None,
         code_in_ram: bool = False,
+        equal: Memo[Call] | None = None,
     ) -> None:
         self.implementations = implementations
         self.target = target
         self.roll = roll
         self.cascades = cascades
         self.code_in_ram = code_in_ram
+        self.equal = equal
         self._known: dict[tuple[Node, tuple[View | None, ...], tuple[View, ...]], Call] = {}
 
     def without_rolling(self) -> Calls:
         """Returns the same without rolling buffers that contain states."""
         return Calls(
-            self.implementations, self.target, roll=False, cascades=self.cascades, code_in_ram=self.code_in_ram
+            self.implementations,
+            self.target,
+            roll=False,
+            cascades=self.cascades,
+            code_in_ram=self.code_in_ram,
+            equal=self.equal,
         )
 
     def whole(self, node: Node) -> Call:
@@ -151,8 +160,16 @@ class Calls:
         """Returns the call of a node for some views."""
         key = node, inputs, outputs
         if key not in self._known:
-            self._known[key] = tunable.lowered(node, self.implementations[node], inputs, outputs, self.target)
+            self._known[key] = self._lowered(*key)
         return self._known[key]
+
+    def _lowered(self, node: Node, inputs: tuple[View | None, ...], outputs: tuple[View, ...]) -> Call:
+        way = self.implementations[node]
+        node_key = None if self.equal is None else fingerprint(node)
+        if self.equal is None or node_key is None:
+            return tunable.lowered(node, way, inputs, outputs, self.target)
+        key = way, node_key, inputs, outputs
+        return self.equal.get(key, lambda: tunable.lowered(node, way, inputs, outputs, self.target))
 
 
 def lower(graph: Graph, assignment: BufferAssignment, calls: Calls) -> Program:

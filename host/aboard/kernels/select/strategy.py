@@ -183,16 +183,16 @@ def explain_each(
         known: What was found for nodes with this target before, and takes what is found now.
     """
     known = known or KnownNodes()
+    keys = [fingerprint(node) for node in nodes]
     explained = []
-    for index, node in enumerate(nodes):
+    for index, (node, key) in enumerate(zip(nodes, keys, strict=True)):
         progress.report("choice of kernels", index, len(nodes))
-        explained.append(_candidates(node, target, known))
-    found = _by_flash(explained, target, budget, known)
+        explained.append(_candidates(node, key, target, known))
+    found = _by_flash(explained, keys, target, budget, known)
     return [_by_cycles(each, target) for each in found] if target.opt == "speed" and budget is None else found
 
 
-def _candidates(node: Node, target: Target, known: KnownNodes) -> Explanation:
-    node_key = fingerprint(node)
+def _candidates(node: Node, node_key: Fingerprint | None, target: Target, known: KnownNodes) -> Explanation:
     found = [
         KernelCandidate(i, priority(i), known.refused.get(_key(i, node_key), partial(refusal, i, node, target)))
         for i in of(node.op)
@@ -203,10 +203,6 @@ def _candidates(node: Node, target: Target, known: KnownNodes) -> Explanation:
 
 def _key(implementation: Implementation, node_key: Fingerprint | None) -> Hashable | None:
     return None if node_key is None else (implementation.name, node_key)
-
-
-def _cost(node: Node, implementation: Implementation, target: Target, known: KnownNodes) -> KernelCost:
-    return known.costs.get(_key(implementation, fingerprint(node)), lambda: cost(node, implementation, target))
 
 
 def refusal(implementation: Implementation, node: Node, target: Target) -> str:
@@ -230,17 +226,24 @@ def _comparable(explained: Explanation) -> list[KernelCandidate]:
 
 
 def _by_flash(
-    explained: Sequence[Explanation], target: Target, budget: int | None, known: KnownNodes
+    explained: Sequence[Explanation],
+    keys: Sequence[Fingerprint | None],
+    target: Target,
+    budget: int | None,
+    known: KnownNodes,
 ) -> list[Explanation]:
     """Returns the explanations with the best of the comparable candidates."""
+
+    def variant(index: int, implementation: Implementation) -> Variant:
+        node = explained[index].node
+        key = _key(implementation, keys[index])
+        return Variant(implementation, known.costs.get(key, lambda: cost(node, implementation, target)))
+
     options = [_comparable(each) for each in explained]
     if all(len(candidates) < 2 for candidates in options):
         return list(explained)
     computed = [index for index, candidates in enumerate(options) if candidates]
-    variants = [
-        [Variant(c.implementation, _cost(explained[i].node, c.implementation, target, known)) for c in options[i]]
-        for i in computed
-    ]
+    variants = [[variant(index, c.implementation) for c in options[index]] for index in computed]
     choice = VariantChoice(variants, target, budget)
     found = list(explained)
     for number, index in enumerate(computed):

@@ -167,6 +167,12 @@ def columns(values: Array) -> ValueNumbers:
     return tuple(flat[:, channel].tobytes() for channel in range(flat.shape[1]))
 
 
+def numbered(keys: ValueNumbers) -> Indices:
+    """Returns for each channel a number that equal channels share, starting at 0."""
+    numbers: dict[object, int] = {}
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.intp)
+
+
 def evaluate(node: Node, operands: Sequence[Array]) -> Array:
     """Returns the result of an op for operands of any shape that it takes."""
     return ops.get(node.op).evaluate(node, operands)[0]

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import numpy as np
 
 from aboard.ir import Graph, Node, Tensor
-from aboard.passes.channels.contract import ChannelValues, ValueNumbers, ValueRanges, channels, columns, is_followed
+from aboard.passes.channels.contract import (
+    ChannelValues,
+    Indices,
+    ValueRanges,
+    channels,
+    columns,
+    is_followed,
+    numbered,
+)
 from aboard.passes.channels.registry import followed, rule
+
+#: Above every int8 value.
+_ABOVE_CONSTANTS = 128
 
 
 class ValueAnalysis:
@@ -14,7 +25,7 @@ class ValueAnalysis:
 
     def __init__(self, graph: Graph) -> None:
         self._known: dict[Tensor, ChannelValues] = {}
-        self._numbers: dict[Hashable, int] = {}
+        self._free = 0
         for tensor in graph.entries:
             self._set_unknown(tensor)
         for node in graph.nodes:
@@ -36,16 +47,15 @@ class ValueAnalysis:
         ranges = found.ranges(node, [values.ranges for values in operands])
         numbers = found.value_numbers(node, operands)
         for index, tensor in enumerate(node.outputs):
-            self._set(tensor, ranges[index], tuple((id(node), index, number) for number in numbers[index]))
+            self._set(tensor, ranges[index], numbered(numbers[index]))
 
     def _set_unknown(self, tensor: Tensor) -> None:
         if is_followed(tensor):
             size = channels(tensor)
-            self._set(tensor, ValueRanges.full(size), tuple((id(tensor), channel) for channel in range(size)))
+            self._set(tensor, ValueRanges.full(size), np.arange(size))
 
-    def _set(self, tensor: Tensor, ranges: ValueRanges, keys: ValueNumbers) -> None:
-        """Stores the values of a tensor; each key becomes a small number, each constant the number of its value."""
-        constant = ranges.constant
-        named = (("constant", int(ranges.low[c])) if constant[c] else key for c, key in enumerate(keys))
-        numbers = tuple(self._numbers.setdefault(name, len(self._numbers)) for name in named)
-        self._known[tensor] = ChannelValues(ranges, numbers)
+    def _set(self, tensor: Tensor, ranges: ValueRanges, numbers: Indices) -> None:
+        """Stores the values of a tensor: numbers that no other tensor has, and below 0 those of constants."""
+        numbers = np.where(ranges.constant, ranges.low - _ABOVE_CONSTANTS, numbers + self._free)
+        self._free += len(numbers)
+        self._known[tensor] = ChannelValues(ranges, tuple(numbers.tolist()))

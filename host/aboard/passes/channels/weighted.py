@@ -30,6 +30,7 @@ from aboard.passes.channels.contract import (
     ValueNumbers,
     ValueRanges,
     channels,
+    numbered,
 )
 
 #: Weights stay symmetric, as in quantisers.
@@ -107,7 +108,7 @@ class Weighted(Rule):
 
     @override
     def value_numbers(self, node: Node, operands: Sequence[ChannelValues]) -> list[ValueNumbers]:
-        numbers = _numbered(operands[INPUT].numbers)
+        numbers = numbered(operands[INPUT].numbers)
         return _NUMBERS.get(_key(node, numbers), lambda: self._value_numbers(node, numbers))
 
     def _value_numbers(self, node: Node, given: Array) -> list[ValueNumbers]:
@@ -123,7 +124,8 @@ class Weighted(Rule):
             terms = own.weights
         numbers = np.broadcast_to(numbers, (len(terms), numbers.shape[1]))
         rows = zip(numbers, terms, epilogue, strict=True)
-        return [tuple(tuple(part.tobytes() for part in row) for row in rows)]
+        keys = tuple(tuple(part.tobytes() for part in row) for row in rows)
+        return [tuple(numbered(keys).tolist())]
 
     @override
     def shrink(self, graph: Graph, node: Node, live: Mapping[Tensor, Bools]) -> None:
@@ -154,7 +156,7 @@ class Weighted(Rule):
             operand: The values of its input.
             result: The values of its result.
         """
-        key = _key(node, operand.ranges, _numbered(operand.numbers), result.ranges)
+        key = _key(node, operand.ranges, numbered(operand.numbers), result.ranges)
         return _SIMPLER.get(key, lambda: self._simplified(node, operand, result))
 
     def _simplified(self, node: Node, operand: ChannelValues, result: ChannelValues) -> Constants | None:
@@ -355,12 +357,6 @@ def _pixel_classes(node: Node) -> list[Bools]:
         for a in (0, 1)
     )  # fmt: skip
     return [np.outer(line, pixel).reshape(-1) for line, pixel in itertools.product(sorted(lines), sorted(pixels))]
-
-
-def _numbered(keys: ValueNumbers) -> Array:
-    """Returns for each channel a number that equal channels share, starting at 0."""
-    numbers: dict[object, int] = {}
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys])
 
 
 def _merge_equal_inputs(weights: Int64, numbers: ValueNumbers) -> None:
