@@ -18,6 +18,7 @@ import numpy as np
 from ops.test_lstm import Layer
 from ops.test_svdf import Filter
 from support import layer_shapes, models, reductions, sequences, zoo
+from support.layer_shapes import LayerShape
 from support.reductions import Case
 
 #: Models of recurrent operators and of those of the audio front end.
@@ -78,12 +79,40 @@ INT16 = {
     "svdf_int16_long": Filter(np.int16, inputs=10, units=24, rank=1, memory=16),
 }
 
+#: Layers of float32: of whole blocks of pixels and channels, and of others.
+FLOATS = {
+    "float_shapes": (
+        LayerShape("conv2d", (12, 12, 3), channels=16, window=3, stride=2),
+        LayerShape("depthwise_conv2d", window=3),
+        LayerShape("conv2d", channels=24),
+        LayerShape("depthwise_conv2d", window=3, stride=2),
+        LayerShape("conv2d", channels=32),
+        LayerShape("conv2d", channels=16, window=3),
+        LayerShape("fully_connected", channels=10),
+        LayerShape("depthwise_conv2d", (14, 6, 32), window=5),
+        LayerShape("fully_connected", (200,), channels=24),
+    ),
+    "float_odd_shapes": (
+        LayerShape("conv2d", (11, 9, 5), channels=7, window=3),
+        LayerShape("conv2d", channels=12, window=2),
+        LayerShape("depthwise_conv2d", window=3),
+        LayerShape("conv2d", channels=9),
+        LayerShape("conv2d", channels=20, window=3, stride=2),
+        LayerShape("depthwise_conv2d", window=5),
+        LayerShape("conv2d", (5, 7, 40), channels=8),
+        LayerShape("depthwise_conv2d", (9, 9, 8), window=3, stride=2),
+        LayerShape("fully_connected", (50,), channels=6),
+        LayerShape("fully_connected", (333,), channels=17),
+    ),
+}
+
 #: Models whose predictions are compared with what was measured, each from the samples of all others.
 LEFT_OUT = (*models.INT8, models.SHIPPED, *(f"drawn_{seed}" for seed in DRAWN), *(f"drawn_others_{n}" for n in OTHERS))
 
 #: Cores that have several kernels for an operator, and models that show them all, beside those of `samples.toml`.
 CHOOSING = ("m3", "m4", "m55")
 _SHOWING = ("kws", "vww", "sww", models.SHIPPED, "many_ops_int8", "lstm", "svdf", sequences.FRONT_END)
+_FLOATS = (*models.FLOAT, models.SHIPPED_FLOAT, "many_ops_float32", *FLOATS)
 
 
 def generated() -> dict[str, Callable[[], bytes]]:
@@ -93,6 +122,7 @@ def generated() -> dict[str, Callable[[], bytes]]:
     }
     made |= {name: partial(layer_shapes.model, layers) for name, layers in layer_shapes.read().items()}
     made |= {name: partial(reductions.model, cases) for name, cases in REDUCTIONS.items()}
+    made |= {name: partial(layer_shapes.model, layers, dtype=np.float32) for name, layers in FLOATS.items()}
     made |= {name: layer.model for name, layer in INT16.items()}
     made |= {f"drawn_others_{seed}": partial(zoo.drawn_others, seed) for seed in OTHERS}
     return made | {f"drawn_{seed}": partial(zoo.drawn_layers, seed, most=most) for seed, most in DRAWN.items()}
@@ -100,7 +130,7 @@ def generated() -> dict[str, Callable[[], bytes]]:
 
 def shows_all_kernels(name: str) -> bool:
     """Returns whether a model is measured with other kernels than the first choice too."""
-    shown = (*_SHOWING, *REDUCTIONS, *INT16)
+    shown = (*_SHOWING, *_FLOATS, *REDUCTIONS, *INT16)
     return name in shown or name.startswith("drawn") or name in layer_shapes.read()
 
 

@@ -39,7 +39,7 @@ class SampleError(ValueError):
 
 @dataclass(frozen=True)
 class LayerShape:
-    """A layer of an int8 model; windows are square, and padded to the size of the operand (`SAME`).
+    """A layer of a model; windows are square, and padded to the size of the operand (`SAME`).
 
     Attributes:
         op: Key of `OPERATORS`.
@@ -95,14 +95,15 @@ class _Tensor:
     zero_point: int
 
 
-def model(layers: Sequence[LayerShape], seed: int = 0) -> bytes:
-    """Returns an int8 model of layers; each layer with an input of its own begins a new chain with an output.
+def model(layers: Sequence[LayerShape], seed: int = 0, dtype: type = np.int8) -> bytes:
+    """Returns a model of layers; each layer with an input of its own begins a new chain with an output.
 
     Args:
         layers: The layers; the first has an input.
         seed: For weights.
+        dtype: np.int8 or np.float32.
     """
-    chain = Chain(np.int8, seed)
+    chain = Chain(dtype, seed)
     given: list[_Tensor] = []
     results: list[_Tensor] = []
     for layer in layers:

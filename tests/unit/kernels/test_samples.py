@@ -76,7 +76,7 @@ def test_models_are_there_as_long_as_they_are_needed() -> None:
         assert [path.stem for path in files] == ["digits", "deep_shapes"]
         assert files[1].read_bytes() == layer_shapes.sample("deep_shapes")
     assert not files[1].exists()
-    names = ("deep_shapes", "drawn_3", "many_ops_int8", "many_ops_float32", "ad")
+    names = ("deep_shapes", "drawn_3", "many_ops_float32", "kws_hybrid", "ad")
     assert [sample_models.shows_all_kernels(name) for name in names] == [True, True, True, False, False]
 
 
