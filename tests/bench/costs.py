@@ -55,8 +55,8 @@ CORES = {
     "rv32": "rv32imac",
 }
 
-#: Which of a layer's kernels are measured: the two that are preferred, and the last, which serves every core.
-_RANKS = (0, 1, -1)
+#: Which of a layer's kernels are measured: the three that are preferred, and the last, which serves every core.
+_RANKS = (0, 1, 2, -1)
 
 
 def counts_of(node: Mapping[str, Any], *, slow_epilogue: bool) -> dict[str, int]:

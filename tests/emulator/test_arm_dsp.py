@@ -19,7 +19,7 @@ import aboard
 from aboard.kernels.contract import Implementation
 from aboard.kernels.select import strategy
 from support import oracle
-from support.dsp_layers import LARGE, NAMES, ONE, POINTS, WIDE, LargeSums, layers
+from support.dsp_layers import LARGE, NAMES, ONE, PACKED, POINTS, WIDE, LargeSums, layers, window_layer
 from support.examples import either
 from support.tflite_builder import ModelBuilder
 from support.weighted_models import ACTIVATIONS, Layer, window_out
@@ -118,6 +118,25 @@ def test_every_size_of_block(zero_point: int) -> None:
     drawn = [rows_of(cols, 1, zero_point) for cols in (1, 2, 3, 4, 5, 6, 7, 10, 12, 17)]
     drawn += [rows_of(cols, 2, zero_point) for cols in (2, 3, 5, 8, 10, 13, 24, 26)]
     check([(layer.model(), layer.input()) for layer in drawn])
+
+
+@pytest.mark.parametrize(
+    ("zero_point", "opt"), either([(z, opt) for z in (-128, 5) for opt in ("balanced", "speed", "size")], [(5, "size")])
+)
+def test_every_number_of_words_of_two_taps(zero_point: int, opt: str) -> None:
+    # Blocks of one to three sums, the last one of each size, and one to five words of taps; strides, dilations.
+    drawn = [window_layer((3, cols, 5), (2, taps)) for cols, taps in [(3, 5), (4, 2), (5, 6), (7, 3), (12, 5), (14, 9)]]
+    drawn += [window_layer((5, 14, 3), (3, taps), 2) for taps in (3, 8)]
+    drawn += [window_layer((5, 13, 6), (3, taps), 1, dilation) for taps, dilation in ((3, 2), (5, 3))]
+    for layer in drawn:
+        layer.zero_point_out = zero_point
+    with strategy.forced(packed_taps):
+        check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=[PACKED])
+
+
+def packed_taps(explained: strategy.Explanation) -> Implementation | None:
+    able = (c.implementation for c in explained.candidates if not c.refused)
+    return next((kernel for kernel in able if kernel.name == PACKED), None)
 
 
 def shallow(depth: int, channels: int, activation: str = "NONE") -> Layer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from aboard.importers import load
@@ -15,8 +16,8 @@ from aboard.target import Target
 from support.weighted_models import ACTIVATIONS, Layer, window_out
 
 DSP, WIDE, TAPS, POINTS = "dsp_s8", "dsp_wide_s8", "dsp_taps_s8", "dsp_points_s8"
-LARGE, ONE = "dsp_large_s8", "dsp_one_s8"
-NAMES = (DSP, WIDE, TAPS, POINTS, LARGE, ONE)
+LARGE, ONE, PACKED = "dsp_large_s8", "dsp_one_s8", "dsp_packed_s8"
+NAMES = (DSP, WIDE, TAPS, POINTS, LARGE, ONE, PACKED)
 TARGET = Target("c -mcpu=cortex-m4 -runtime=standalone")
 
 
@@ -77,6 +78,32 @@ def refusal(layer: Layer, name: str) -> str | None:
     return next(i for i in of(node.op) if i.name == name).refuses(node, TARGET)
 
 
+def window_layer(
+    size: tuple[int, int, int], window: tuple[int, int], stride: int = 1, dilation: int = 1, padding: str = "SAME"
+) -> Layer:
+    """Returns a depthwise layer over rows, columns and channels."""
+    *image, depth = size
+    out = [window_out(n, taps, stride, dilation, padding) for n, taps in zip(image, window, strict=True)]
+    options = {"Padding": padding, "StrideH": stride, "StrideW": stride, "DepthMultiplier": 1}
+    options |= {"DilationHFactor": dilation, "DilationWFactor": dilation}
+    return Layer("DEPTHWISE_CONV_2D", (1, *size), (1, *window, depth), (1, *out, depth), 3, options)
+
+
+@st.composite
+def packed(draw: st.DrawFn) -> Layer:
+    """Draws a layer that `dsp_packed_s8` takes: any window, stride, dilation, number of channels and epilogue."""
+    window = draw(st.integers(1, 9)), draw(st.integers(2, 9))
+    stride, dilation = draw(st.sampled_from([(1, 1), (1, 1), (2, 1), (1, 2), (1, 3)]))
+    least = 1 if (padding := draw(st.sampled_from(["SAME", "VALID"]))) == "SAME" else (max(window) - 1) * dilation + 1
+    size = draw(st.integers(least, least + 8)), draw(st.integers(least + 6, least + 20))
+    layer = window_layer((*size, draw(st.integers(1, 9))), window, stride, dilation, padding)
+    batch = draw(st.integers(1, 2))
+    layer.shape_in, layer.shape_out = (batch, *layer.shape_in[1:]), (batch, *layer.shape_out[1:])
+    layer = _finished(draw, layer)
+    assume(refusal(layer, PACKED) is None)
+    return layer
+
+
 @st.composite
 def _convolution(draw: st.DrawFn) -> Layer:
     padding, window = draw(st.sampled_from(["SAME", "VALID"])), [draw(st.integers(1, 4)) for _ in range(2)]
@@ -128,7 +155,7 @@ def _depthwise(draw: st.DrawFn) -> Layer:
 def _depthwise_of_any_window(draw: st.DrawFn) -> Layer:
     layer = draw(_convolution())
     batch, height, width, _ = layer.shape_in
-    depth, (_, *window, _) = draw(st.sampled_from([4, 8, 12])), layer.shape_weights
+    depth, (_, *window, _) = draw(st.sampled_from([1, 3, 4, 5, 8, 12, 14])), layer.shape_weights
     shapes = (batch, height, width, depth), (1, *window, depth), (*layer.shape_out[:3], depth)
     return Layer("DEPTHWISE_CONV_2D", *shapes, 3, {**layer.options, "DepthMultiplier": 1})
 
@@ -146,7 +173,11 @@ def drawn(draw: st.DrawFn, kind: str) -> Layer:
     depthwise = _depthwise() | _depthwise_of_any_window()
     convolution = _convolution() | _pointwise() | _wide()
     made = {"CONV_2D": convolution, "DEPTHWISE_CONV_2D": depthwise, "FULLY_CONNECTED": _fully_connected()}
-    layer = draw(made[kind])
+    return _finished(draw, draw(made[kind]))
+
+
+def _finished(draw: st.DrawFn, layer: Layer) -> Layer:
+    """Draws what does not depend on the shapes of a layer: scales, bias, zero points, activation."""
     layer.per_channel, layer.bias = draw(st.booleans()), draw(st.booleans())
     layer.outlier = draw(st.sampled_from([0, 0, 0, 2**30, -(2**30)]))
     layer.spread = draw(st.sampled_from([1.0, 1.0, 1.0, 0.1, 100.0]))

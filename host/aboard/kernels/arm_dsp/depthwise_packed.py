@@ -1,0 +1,298 @@
+"""depthwise_conv2d of any window for cores with the DSP extension (Cortex-M4, M7, M33): int8, four products at once.
+
+`firmware/kernels/arm_dsp/packed_taps.h` describes sums in three fields of 64 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from typing_extensions import override
+
+from aboard.ir import Array, Node
+from aboard.ir.numerics import Int64, wrap32
+from aboard.kernels import weights as packing
+from aboard.kernels.contract import (
+    ConstantArg,
+    Implementation,
+    InputArg,
+    KernelCall,
+    OutputArg,
+    PackedConstant,
+    RowWise,
+    Scratch,
+    ScratchArg,
+    UnsupportedNodeError,
+    View,
+)
+from aboard.kernels.overlap import Reads, distance
+from aboard.kernels.portable.depthwise_conv2d import params_of_shape
+from aboard.kernels.registry import implements
+from aboard.kernels.requantisation import RequantisedLayer, requantised
+from aboard.kernels.windowed import sliding_window
+from aboard.ops import depthwise_conv2d as op
+from aboard.ops.conv2d import attributes, window
+from aboard.ops.weighted import INPUT, Precision
+from aboard.ops.window import reach
+from aboard.target import Knob, Target
+
+#: ABOARD_DSP_PACKED_CHANNELS, ABOARD_DSP_FIELD and ABOARD_DSP_PACKED_SUMS of `arm_dsp/packed_taps.h`.
+CHANNELS, FIELD, SUMS = 4, 21, 3
+
+#: ABOARD_DSP_LINE_BUFFER_SHIFT of `arm_dsp/line_buffer.h`.
+LINE_SHIFT = 2
+
+#: Bits of the upper field.
+_UPPER_FIELD = 64 - 2 * FIELD
+
+#: Largest size of copied rows in bytes; rows at the border of two strips are copied twice.
+_BUFFER_BYTES = 2560
+
+#: Fewest rows of a strip, unless the result has fewer.
+_LEAST_STRIP = 2
+
+#: Fewest results of a row in a phase; a row of fewer leaves much of its sums unused.
+_LEAST_RESULTS = 3
+
+#: Heights of strips that `aboard tune` tries beside its own and the whole image.
+_STRIPS = 2, 4, 8
+
+#: Share of a layer's instructions that copies rows, if strips are high (5x5 windows on 12x12x24: 0.19).
+_FILLING = 0.25
+
+
+@implements
+class DspPackedS8(Implementation):
+    """int8: several pixels of a row at once, two pixels and two taps in one product."""
+
+    op = "depthwise_conv2d"
+    name = "dsp_packed_s8"
+    exact = True
+    keys = frozenset({"arm_dsp"})
+    strided = True
+
+    @override
+    def refuses(self, node: Node, target: Target) -> str | None:
+        reason = packing.refusal(node, Precision.INT8, op.AXIS) or _geometry(node)
+        if reason is not None:
+            return reason
+        try:
+            _fields(node)
+        except UnsupportedNodeError as error:
+            return str(error)
+        return None
+
+    @override
+    def rivals(self, node: Node) -> frozenset[str]:
+        """Portable C copies no rows."""
+        return frozenset({"portable_s8"})
+
+    @override
+    def knobs(self, node: Node, target: Target) -> tuple[Knob, ...]:
+        height, own = node.output.shape[1], _strip(node)
+        strips = [own, *(rows for rows in (*_STRIPS, height) if rows <= height and rows != own)]
+        return (Knob("strip", tuple(dict.fromkeys(strips)), "Rows of the result whose pixels are copied together."),)
+
+    def _rows(self, node: Node) -> int:
+        return self.knob("strip", _strip(node))
+
+    @override
+    def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
+        """Allowed if a strip is a whole image: four channels are copied before their results are written."""
+        same = node.input(INPUT).shape == node.output.shape
+        return ((0, 0),) if same and self._rows(node) >= node.output.shape[1] else ()
+
+    @override
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        """Four channels of a strip are copied, then written, as by `dsp_s8`."""
+        x, y = packing.view(inputs), outputs[0]
+        below = distance(sliding_window(node), x, y, Reads.ROW)
+        return None if below is None else below + (self._rows(node) - 1) * y.row_stride
+
+    @override
+    def row_wise(self, node: Node) -> RowWise:
+        """Two rows at once: windows of neighbouring rows share copied rows."""
+        return RowWise(_LEAST_STRIP)
+
+    @override
+    def growth(self, node: Node, rows: int) -> float:
+        """Counts the rows that two neighbouring strips both copy."""
+        strip = self._rows(node)
+        most, some = (_span(node, count) / count for count in (strip, min(rows, strip)))
+        return 1 + _FILLING * (some / most - 1)
+
+    @override
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        x, y = packing.view(inputs), outputs[0]
+        fields = _fields(node)
+        strip = min(self._rows(node), y.stripe_height or y.rows)
+        params = {
+            "shape": params_of_shape(node, x, y),
+            "strip": strip,
+            "pairs": _pairs(node),
+            **_blocks(node),
+            "zero_point": node.input(INPUT).quant.zero_point,
+            **fields.layer.params,
+        }
+        return KernelCall(
+            header="arm_dsp/depthwise_packed.h",
+            function="aboard_depthwise_conv2d_packed",
+            params_type="aboard_depthwise_conv2d_packed_t",
+            params=params,
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(PackedConstant("weights", pack(node, fields), form="int8")),
+                ScratchArg(Scratch(_span(node, strip) * _pitch(node)), "int32_t *"),
+            ),
+            rows=y.rows,
+            code_variant=" ".join(f"{name}={value}" for name, value in _variant(node, fields.layer).items()),
+            slow_epilogue=not fields.layer.is_single_rounding,
+            # One shared function for all geometries would compute addresses and counts at run time.
+            code_key=repr(params),
+        )
+
+
+@dataclass(frozen=True)
+class Fields:
+    """A layer whose sums fit three fields, per channel.
+
+    Attributes:
+        layer: The layer, for inputs minus the zero point.
+        start: Start of a sum of 64 bits.
+        offset: What the middle field has more than the sum.
+    """
+
+    layer: RequantisedLayer
+    start: tuple[int, ...]
+    offset: Int64
+
+
+def pack(node: Node, fields: Fields) -> Array:
+    """Returns the words of `aboard_depthwise_conv2d_packed`: [channels, words]."""
+    layer = fields.layer
+    starts = np.array([(start & 0xFFFFFFFF, start >> 32) for start in fields.start], np.int64)
+    constants = [fields.offset, layer.factor, layer.constant] + ([] if layer.is_single_rounding else [layer.shift])
+    head = np.concatenate([starts, np.stack(constants, 1)], 1)
+    first, second = _taps(node, layer)
+    words = second + (first << FIELD)
+    return np.ascontiguousarray(wrap32(np.concatenate([head, words], 1)).astype(np.int32).view(np.uint32))
+
+
+def _taps(node: Node, layer: RequantisedLayer) -> tuple[Int64, Int64]:
+    """Returns the first and the second tap of each word, [channels, words]; 0 for a tap behind a row."""
+    height, width = window(node)
+    rows = layer.weights.reshape(-1, height, width)
+    stride = attributes(node).strides[1]
+    words = []
+    for phase in range(min(stride, width)):
+        taps = rows[:, :, phase::stride]
+        words.append(np.pad(taps, ((0, 0), (0, 0), (0, taps.shape[2] % 2))))
+    both = np.concatenate(words, 2).reshape(len(rows), -1, 2)
+    return both[:, :, 0], both[:, :, 1]
+
+
+def _fields(node: Node) -> Fields:
+    """Returns the layer with the fields of its sums.
+
+    Raises:
+        UnsupportedNodeError: Some sums do not fit, or the layer has no requantisation epilogue.
+    """
+    matrix = packing.matrix(node, op.AXIS)
+    found = requantised(node, matrix, packing.bias(node), attributes(node).activation, op.AXIS, LINE_SHIFT, swar=False)
+    zero_point = node.input(INPUT).quant.zero_point
+    layer = found.centered(zero_point)
+    first, second = _taps(node, layer)
+    (upper_low, upper_high), (low, high), (middle_low, middle_high) = (
+        _range(taps, zero_point) for taps in (first, second, layer.weights)
+    )
+    upper = layer.bias + low
+    limit, upper_limit = 1 << FIELD, 1 << (_UPPER_FIELD - 1)
+    fits = (high - low < limit) & (middle_high - middle_low < limit)
+    fits &= (upper + upper_low >= -upper_limit) & (upper + upper_high < upper_limit)
+    if not fits.all():
+        raise UnsupportedNodeError(f"sums may exceed fields of {FIELD} bits")
+    columns = zip(low.tolist(), middle_low.tolist(), upper.tolist(), strict=True)
+    start = tuple(((-a) + ((-b) << FIELD) + (c << (2 * FIELD))) & ((1 << 64) - 1) for a, b, c in columns)
+    return Fields(layer, start, -(layer.bias + middle_low))
+
+
+def _range(taps: Int64, zero_point: int) -> tuple[Int64, Int64]:
+    """Returns the smallest and the largest sum of products with inputs minus the zero point."""
+    ends = np.stack([taps * (-128 - zero_point), taps * (127 - zero_point)])
+    return ends.min(0).sum(1), ends.max(0).sum(1)
+
+
+def _geometry(node: Node) -> str | None:
+    attrs, (_, width) = attributes(node), window(node)
+    if op.depth_multiplier(node) != 1:
+        return "is for one result of each channel"
+    if width < 2:
+        return "is for windows of two columns or more"
+    if attrs.strides[1] > 2:
+        return "is for strides of 1 and 2 in a row"
+    if attrs.strides[1] > 1 and attrs.dilations[1] > 1:
+        return "is for a stride or a dilation in a row, not both"
+    if node.output.shape[2] // attrs.dilations[1] < _LEAST_RESULTS:
+        return f"is for rows of {_LEAST_RESULTS * attrs.dilations[1]} results or more"
+    return None
+
+
+def _words(node: Node) -> int:
+    """Returns the words of taps of a row in the phase that has the most."""
+    stride, (_, width) = attributes(node).strides[1], window(node)
+    return (-(-width // stride) + 1) // 2
+
+
+def _sums(node: Node) -> int:
+    """Returns the sums of a row in the phase of the dilation that has the most results."""
+    return -(-node.output.shape[2] // attributes(node).dilations[1]) // 2 + 1
+
+
+def _blocks(node: Node) -> dict[str, int]:
+    """Returns the sums of a block, the number of blocks, and the sums of the last one."""
+    sums, fewest = _sums(node), node.output.shape[2] // attributes(node).dilations[1]
+    if sums <= SUMS:
+        return {"sums": sums, "blocks": 0, "rest": sums}
+    # All sums of these blocks have a result in their middle field.
+    blocks = min((sums - 1) // SUMS, (fewest + 1) // (2 * SUMS))
+    return {"sums": SUMS, "blocks": blocks, "rest": sums - blocks * SUMS}
+
+
+def _pairs(node: Node) -> int:
+    """Returns the words of a channel in a phase of a row: those of all sums."""
+    return _sums(node) + _words(node) - 1
+
+
+def _pitch(node: Node) -> int:
+    """Returns the bytes of a row of four channels."""
+    attrs = attributes(node)
+    return 4 * CHANNELS * attrs.strides[1] * attrs.dilations[1] * _pairs(node)
+
+
+def _span(node: Node, rows: int) -> int:
+    """Returns the rows of the input in the receptive field of rows of the result."""
+    attrs = attributes(node)
+    return (rows - 1) * attrs.strides[0] + reach(window(node)[0], attrs.dilations[0])
+
+
+def _strip(node: Node) -> int:
+    """Returns the rows of the result per strip: the strips are as equal as the size of copied rows allows."""
+    height, attrs = node.output.shape[1], attributes(node)
+    span = _BUFFER_BYTES // _pitch(node) - reach(window(node)[0], attrs.dilations[0])
+    most = max(span // attrs.strides[0] + 1, _LEAST_STRIP)
+    return -(-height // -(-height // most))
+
+
+def _variant(node: Node, layer: RequantisedLayer) -> dict[str, int]:
+    """Returns the parameters by which the code of a row differs."""
+    stride, (height, width) = attributes(node).strides[1], window(node)
+    words = sum(-(-len(range(phase, width, stride)) // 2) for phase in range(stride))
+    return {
+        "single_rounding": int(layer.is_single_rounding),
+        "words": height * words,
+        "blocks": min(_blocks(node)["blocks"], 1),
+        "rest": _blocks(node)["rest"],
+    }
