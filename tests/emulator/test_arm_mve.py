@@ -75,6 +75,23 @@ def test_convolutions_of_four_pixels(drawn: list[Layer]) -> None:
     check([(layer.model(), layer.input()) for layer in drawn])
 
 
+@settings(
+    max_examples=either(3, 1),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],
+)
+@given(
+    st.lists(
+        st.one_of(mve_layers.wide_depthwise_layers(), mve_layers.scattered_convolutions()),
+        min_size=BATCH,
+        max_size=BATCH,
+    )
+)
+def test_wide_windows_dilations_multipliers_and_groups(drawn: list[Layer]) -> None:
+    check([(layer.model(), layer.input()) for layer in drawn])
+
+
 def test_assembly_may_change_the_predicate_between_stores() -> None:
     # Padding behind the pixels is written again after each strip is packed, by stores with a predicate that stays.
     options = {"Padding": "SAME", "StrideH": 3, "StrideW": 2, "DepthMultiplier": 1, "FusedActivationFunction": "RELU"}
@@ -193,6 +210,8 @@ def test_clang_takes_the_assembler_too() -> None:
         Layer("DEPTHWISE_CONV_2D", (1, 30, 1, 20), (1, 5, 1, 20), (1, 26, 1, 20), 3, {**depthwise, "Padding": "VALID"}),
         Layer("CONV_2D", (1, 7, 5, 20), (6, 1, 1, 20), (1, 7, 5, 6), 0, options, zero_point_out=-128),
         Layer("CONV_2D", (1, 7, 5, 64), (4, 5, 3, 64), (1, 7, 5, 4), 0, options),
+        Layer("CONV_2D", (1, 7, 6, 20), (6, 3, 3, 10), (1, 7, 6, 6), 0, {**options, "DilationWFactor": 2}),
+        Layer("DEPTHWISE_CONV_2D", (1, 11, 9, 2), (1, 10, 8, 4), (1, 11, 9, 4), 3, {**options, "DepthMultiplier": 2}),
         Layer("FULLY_CONNECTED", (1, 40), (13, 40), (1, 13), 0, {}),
         Layer("FULLY_CONNECTED", (1, 640), (16, 640), (1, 16), 0, {}),
     ]
@@ -202,26 +221,23 @@ def test_clang_takes_the_assembler_too() -> None:
     )
 
 
+FEW_TAPS = "at most 16 rows, 8 columns and 32 taps, without dilation and depth multiplier"
+
+
 @pytest.mark.parametrize(
-    ("kind", "changes", "reason"),
+    ("taps", "changes", "reason"),
     [
-        ("CONV_2D", {"DilationHFactor": 2, "DilationWFactor": 2}, "is for windows without dilation"),
-        ("DEPTHWISE_CONV_2D", {"DilationHFactor": 2, "DilationWFactor": 2}, "is for windows without dilation"),
-        ("DEPTHWISE_CONV_2D", {"DepthMultiplier": 2}, "is for one output channel per input channel"),
+        (2, {"spread": 1e-4}, f"is for windows of {FEW_TAPS}, where a sum is multiplied by 1 or more"),
+        (17, {}, "is for windows of at most 16 times 4x4 taps, and strides of at most 7"),
     ],
 )
-def test_what_is_left_to_other_kernels(kind: str, changes: dict[str, int], reason: str) -> None:
+def test_what_is_left_to_other_kernels(taps: int, changes: dict[str, float], reason: str) -> None:
     from aboard.importers import load
     from aboard.kernels import of
     from aboard.target import Target
 
-    channels = 4 * changes.get("DepthMultiplier", 1)
-    shape = (1, 2, 2, channels) if kind.startswith("DEPTH") else (channels, 2, 2, 4)
-    options = {"Padding": "SAME", "StrideH": 1, "StrideW": 1, "DepthMultiplier": 1, **changes}
-    if kind == "CONV_2D":
-        del options["DepthMultiplier"]
-    axis = 3 if kind.startswith("DEPTH") else 0
-    layer = Layer(kind, (1, 5, 5, 4), shape, (1, 5, 5, channels), axis, options)
+    options = {"Padding": "SAME", "StrideH": 1, "StrideW": 1, "DepthMultiplier": 2}
+    layer = Layer("DEPTHWISE_CONV_2D", (1, 5, 5, 4), (1, taps, taps, 8), (1, 5, 5, 8), 3, options, **changes)
     (node,) = load(layer.model(), name="model").nodes
     (mve,) = (i for i in of(node.op) if i.name == MVE)
     assert mve.refuses(node, Target(BOARD)) == reason

@@ -43,7 +43,7 @@ def test_strided_views_and_any_rows(data: st.DataObject, layer: Layer) -> None:
 
 
 @settings(SETTINGS, max_examples=examples(12))
-@given(st.data(), mve_layers.window_layers("CONV_2D"))
+@given(st.data(), st.one_of(mve_layers.window_layers("CONV_2D"), mve_layers.scattered_convolutions()))
 def test_convolutions_in_any_rows(data: st.DataObject, layer: Layer) -> None:
     x, y = (View.whole(shape, 1) for shape in (layer.shape_in, layer.shape_out))
 
@@ -67,7 +67,12 @@ def test_rings_of_rows(stride: int) -> None:
 
 
 @settings(SETTINGS, max_examples=examples(12))
-@given(st.one_of(mve_layers.layers(), mve_layers.depthwise_layers(), mve_layers.convolutions()))
+@given(
+    st.one_of(
+        mve_layers.layers(), mve_layers.depthwise_layers(), mve_layers.convolutions(),
+        mve_layers.wide_depthwise_layers(), mve_layers.scattered_convolutions(),
+    )
+)  # fmt: skip
 def test_sanitized(layer: Layer) -> None:
     check(layer.model(), layer.input())
 

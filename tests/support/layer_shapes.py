@@ -23,8 +23,8 @@ SAMPLES = Path(__file__).resolve().parents[1] / "bench" / "samples.toml"
 
 #: Operators by their names in such a file, with the keys that a layer of each must have, and those that it may have.
 OPERATORS = {
-    "conv2d": ("CONV_2D", {"channels"}, {"window", "stride"}),
-    "depthwise_conv2d": ("DEPTHWISE_CONV_2D", set(), {"window", "stride"}),
+    "conv2d": ("CONV_2D", {"channels"}, {"window", "stride", "dilation", "groups"}),
+    "depthwise_conv2d": ("DEPTHWISE_CONV_2D", set(), {"window", "stride", "dilation", "multiplier"}),
     "fully_connected": ("FULLY_CONNECTED", {"channels"}, set()),
     "max_pool2d": ("MAX_POOL_2D", {"window"}, {"stride"}),
     "average_pool2d": ("AVERAGE_POOL_2D", {"window"}, {"stride"}),
@@ -48,6 +48,9 @@ class LayerShape:
         channels: Channels of the result; None for those of the operand.
         window: Rows and columns of the window.
         stride: Stride in both directions.
+        dilation: Pixels from one tap to the next in both directions.
+        groups: Groups of channels.
+        multiplier: Channels of the result for each channel of the operand.
     """
 
     op: str
@@ -55,6 +58,9 @@ class LayerShape:
     channels: int | None = None
     window: int = 1
     stride: int = 1
+    dilation: int = 1
+    groups: int = 1
+    multiplier: int = 1
 
 
 def read(path: Path = SAMPLES) -> dict[str, tuple[LayerShape, ...]]:
@@ -127,7 +133,7 @@ def _add(chain: Chain, layer: LayerShape, x: _Tensor) -> _Tensor:
     def result(operands: Sequence[str], shape: tuple[int, ...], options: Any = None, zero_point: int = -128) -> _Tensor:
         return _Tensor(chain.op(kind, operands, shape, options, zero_point=zero_point), shape, zero_point)
 
-    kind, channels, window = OPERATORS[layer.op][0], layer.channels or x.shape[-1], layer.window
+    kind, channels, window = OPERATORS[layer.op][0], layer.channels or x.shape[-1] * layer.multiplier, layer.window
     if layer.op.startswith("relu"):
         return result([x.name], x.shape, zero_point=x.zero_point)
     if layer.op == "fully_connected":
@@ -142,6 +148,7 @@ def _add(chain: Chain, layer: LayerShape, x: _Tensor) -> _Tensor:
         return result([x.name], shape, {**options, "FilterHeight": window, "FilterWidth": window}, x.zero_point)
     options["FusedActivationFunction"] = "RELU"
     depthwise = layer.op == "depthwise_conv2d"
-    weights = (1, window, window, channels) if depthwise else (channels, window, window, x.shape[3])
-    options |= {"DepthMultiplier": 1} if depthwise else {}
+    weights = (1, window, window, channels) if depthwise else (channels, window, window, x.shape[3] // layer.groups)
+    options |= {"DepthMultiplier": layer.multiplier} if depthwise else {}
+    options |= {"DilationHFactor": layer.dilation, "DilationWFactor": layer.dilation} if layer.dilation > 1 else {}
     return result([x.name, *chain.weights(weights, 3 if depthwise else 0)], shape, options)

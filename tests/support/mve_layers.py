@@ -37,7 +37,7 @@ def window_layers(draw: st.DrawFn, kind: str) -> Layer:
     size = tuple(draw(st.integers(taps, taps + 6)) for taps in window)
     out = [window_out(*axis, 1, padding) for axis in zip(size, window, strides, strict=True)]
     batch, depth = draw(st.integers(1, 2)), draw(st.sampled_from([1, 2, 3, 4, 8, 12, 16, 17, 32, 40]))
-    options = {"Padding": padding, "StrideH": strides[0], "StrideW": strides[1]}
+    options: dict[str, str | int] = {"Padding": padding, "StrideH": strides[0], "StrideW": strides[1]}
     if kind == "CONV_2D":
         channels = draw(st.sampled_from([1, 3, 4, 6, 8, 11, 16]))
         return Layer(kind, (batch, *size, depth), (channels, *window, depth), (batch, *out, channels), 0, options)
@@ -93,6 +93,27 @@ def depthwise_layers(draw: st.DrawFn) -> Layer:
 
 
 @st.composite
+def wide_depthwise_layers(draw: st.DrawFn) -> Layer:
+    """Draws a depthwise layer of any window, dilation and multiplier, which only packed words can compute."""
+    window, dilations = (draw(st.integers(1, 9)), draw(st.integers(1, 9))), [draw(st.integers(1, 3)) for _ in "hw"]
+    strides, padding = [draw(st.sampled_from([1, 1, 2, 3])) for _ in "hw"], draw(st.sampled_from(["SAME", "VALID"]))
+    reaches = [(taps - 1) * dilation + 1 for taps, dilation in zip(window, dilations, strict=True)]
+    size = tuple(draw(st.integers(reach, reach + 11)) for reach in reaches)
+    out = [window_out(*axis, padding) for axis in zip(size, window, strides, dilations, strict=True)]
+    batch, depth, multiplier = draw(st.integers(1, 2)), draw(st.sampled_from([1, 3, 4, 8, 17])), draw(st.integers(1, 4))
+    options: dict[str, str | int] = {"Padding": padding, "DepthMultiplier": multiplier}
+    options |= {"StrideH": strides[0], "StrideW": strides[1]}
+    options |= {"DilationHFactor": dilations[0], "DilationWFactor": dilations[1]}
+    options["FusedActivationFunction"] = draw(st.sampled_from(ACTIVATIONS))
+    channels = depth * multiplier
+    return Layer(
+        "DEPTHWISE_CONV_2D", (batch, *size, depth), (1, *window, channels), (batch, *out, channels), 3, options,
+        seed=draw(st.integers(0, 2**20)), zero_point_in=draw(st.sampled_from([-128, 0, 3])),
+        zero_point_out=draw(st.sampled_from([-128, -7])), spread=draw(st.sampled_from([1.0, 1.0, 100.0])),
+    )  # fmt: skip
+
+
+@st.composite
 def convolutions(draw: st.DrawFn) -> Layer:
     """Draws a convolution of four pixels at a time, read directly, from a line buffer or from im2col columns."""
     source = draw(st.sampled_from(["direct", "line buffer", "im2col"]))
@@ -113,10 +134,33 @@ def convolutions(draw: st.DrawFn) -> Layer:
     )  # fmt: skip
 
 
+@st.composite
+def scattered_convolutions(draw: st.DrawFn) -> Layer:
+    """Draws a convolution whose windows are no contiguous rows: with dilation, or with several groups of channels."""
+    groups = draw(st.sampled_from([1, 1, 2, 3, 4]))
+    window = (draw(st.integers(1, 4)), draw(st.integers(1, 5)))
+    dilations = [draw(st.integers(1, 3) if groups > 1 else st.integers(2, 4)) for _ in "hw"]
+    strides, padding = [draw(st.integers(1, 2)) for _ in "hw"], draw(st.sampled_from(["SAME", "VALID"]))
+    reaches = [(taps - 1) * dilation + 1 for taps, dilation in zip(window, dilations, strict=True)]
+    size = tuple(draw(st.integers(reach, reach + 9)) for reach in reaches)
+    out = [window_out(*axis, padding) for axis in zip(size, window, strides, dilations, strict=True)]
+    batch, depth = draw(st.integers(1, 2)), draw(st.sampled_from([1, 2, 3, 4, 8, 16, 20, 33]))
+    channels = groups * draw(st.sampled_from([1, 2, 3, 4, 6, 8]))
+    options: dict[str, str | int] = {"Padding": padding, "StrideH": strides[0], "StrideW": strides[1]}
+    options |= {"DilationHFactor": dilations[0], "DilationWFactor": dilations[1]}
+    options["FusedActivationFunction"] = draw(st.sampled_from(["NONE", "RELU", "RELU6"]))
+    return Layer(
+        "CONV_2D", (batch, *size, groups * depth), (channels, *window, depth), (batch, *out, channels), 0, options,
+        seed=draw(st.integers(0, 2**20)), zero_point_in=draw(st.sampled_from([-128, 0, 3])),
+        zero_point_out=draw(st.sampled_from([-128, -128, -7])), spread=draw(st.sampled_from([1.0, 1.0, 100.0])),
+    )  # fmt: skip
+
+
 def windowed() -> st.SearchStrategy[Layer]:
     """Draws a layer with a window, of any kind and form."""
     return st.one_of(
-        window_layers("CONV_2D"), window_layers("DEPTHWISE_CONV_2D"), depthwise_layers(), convolutions()
+        window_layers("CONV_2D"), window_layers("DEPTHWISE_CONV_2D"), depthwise_layers(), convolutions(),
+        wide_depthwise_layers(), scattered_convolutions(),
     )  # fmt: skip
 
 
@@ -124,12 +168,17 @@ def forms() -> dict[str, tuple[Layer, str, dict[str, int]]]:
     """Returns a layer for each way in which a result may lie over its operand: its function and some parameters."""
     conv, four = "aboard_conv2d_mve", "aboard_conv2d_four_pixels_mve"
     channels, words = "aboard_depthwise_conv2d_mve", "aboard_depthwise_packed_mve"
+    scattered, parts = f"{four}_scattered", f"{words}_parts"
     return {
         "four pixels": (_conv((5, 7), 1, 20, 8), four, {"source": 0, "joined": 1}),
         "four pixels in rows": (_conv((6, 9), 1, 20, 8, stride=2), four, {"source": 0, "joined": 0}),
         "four pixels from a line buffer": (_conv((6, 9), 3, 16, 16), four, {"source": 1}),
         "four pixels of im2col columns": (_conv((6, 9), 3, 3, 10, "VALID"), four, {"source": 2, "joined": 1}),
         "four pixels of im2col columns from a line buffer": (_conv((6, 9), 3, 3, 10), four, {"source": 2, "joined": 1}),
+        "four pixels of dilated windows": (_conv((9, 7), 3, 5, 8, dilation=2), scattered, {"source": 2, "joined": 0}),
+        "four pixels of groups": (_conv((6, 7), 3, 8, 8, groups=2), scattered, {"source": 2, "joined": 0}),
+        "four pixels from dilated rows": (_conv((9, 7), (3, 1), 16, 8, dilation=2), four, {"source": 1}),
+        "pairs of dilated windows": (_conv((9, 7), 3, 5, 3, dilation=2), f"{conv}_scattered", {"column": 48}),
         "pairs of pixels": (_conv((5, 7), 1, 16, 13), conv, {"joined": 1, "column": 0}),
         "pairs where they lie": (_conv((6, 9), 3, 16, 13, "VALID"), conv, {"joined": 0, "column": 0}),
         "pairs in a line buffer": (_conv((6, 9), 3, 16, 15), conv, {"joined": 0, "column": 0}),
@@ -140,25 +189,45 @@ def forms() -> dict[str, tuple[Layer, str, dict[str, int]]]:
         "images of words": (_depthwise((8, 9), (3, 3), 20), words, {"form": 0, "slab": 5}),
         "two lines of words": (_depthwise((19, 45), (3, 3), 20), words, {"form": 0, "lines": 2, "slab": 1}),
         "windows of words": (_depthwise((13, 40), (4, 4), 20), words, {"form": 1, "lines": 2, "slab": 1}),
+        "windows of several vectors": (_depthwise((13, 12), (7, 6), 33), parts, {"form": 3, "lines": 1, "slab": 1}),
+        "an image of dilated words": (_depthwise((6, 8), (3, 3), 5, dilation=2), words, {"form": 1, "slab": 3}),
         "lines of taps": (_depthwise((30, 40), (1, 9), 20, "VALID"), words, {"form": 2, "lines": 1, "slab": 1}),
     }
 
 
-def _options(padding: str, stride: int) -> dict[str, str | int]:
-    return {"Padding": padding, "StrideH": stride, "StrideW": stride, "FusedActivationFunction": "NONE"}
+def _options(padding: str, stride: int, dilation: int) -> dict[str, str | int]:
+    options: dict[str, str | int] = {"Padding": padding, "StrideH": stride, "StrideW": stride}
+    dilations = {"DilationHFactor": dilation, "DilationWFactor": dilation}
+    return {**options, **dilations, "FusedActivationFunction": "NONE"}
 
 
-def _conv(size: tuple[int, int], taps: int, depth: int, channels: int, padding: str = "SAME", stride: int = 1) -> Layer:
-    out = [window_out(n, taps, stride, 1, padding) for n in size]
-    shapes = (2, *size, depth), (channels, taps, taps, depth), (2, *out, channels)
-    return Layer("CONV_2D", *shapes, 0, _options(padding, stride))
+def _conv(
+    size: tuple[int, int],
+    taps: int | tuple[int, int],
+    depth: int,
+    channels: int,
+    padding: str = "SAME",
+    stride: int = 1,
+    dilation: int = 1,
+    groups: int = 1,
+) -> Layer:
+    window = (taps, taps) if isinstance(taps, int) else taps
+    out = [window_out(*axis, stride, dilation, padding) for axis in zip(size, window, strict=True)]
+    shapes = (2, *size, depth), (channels, *window, depth // groups), (2, *out, channels)
+    return Layer("CONV_2D", *shapes, 0, _options(padding, stride, dilation))
 
 
 def _depthwise(
-    size: tuple[int, int], window: tuple[int, int], channels: int, padding: str = "SAME", stride: int = 1
+    size: tuple[int, int],
+    window: tuple[int, int],
+    channels: int,
+    padding: str = "SAME",
+    stride: int = 1,
+    dilation: int = 1,
 ) -> Layer:
-    out = [window_out(*axis, stride, 1, padding) for axis in zip(size, window, strict=True)]
-    shapes, options = ((2, *size, channels), (1, *window, channels), (2, *out, channels)), _options(padding, stride)
+    out = [window_out(*axis, stride, dilation, padding) for axis in zip(size, window, strict=True)]
+    shapes = (2, *size, channels), (1, *window, channels), (2, *out, channels)
+    options = _options(padding, stride, dilation)
     return Layer("DEPTHWISE_CONV_2D", *shapes, 3, {**options, "DepthMultiplier": 1})
 
 

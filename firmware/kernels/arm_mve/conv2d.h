@@ -6,7 +6,7 @@
  * As many input rows as a window has are first copied into a line buffer, with padding and without gaps between pixels.
  * A window then consists of a few runs of bytes at equal distances. If runs are whole chunks of sixteen bytes, the
  * products are computed from the line buffer; else each window is copied into an im2col column, a single run padded to
- * whole chunks.
+ * whole chunks. Windows with dilation, or of one of several groups of channels, are always copied.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_CONV2D_H
 #define ABOARD_KERNELS_ARM_MVE_CONV2D_H
@@ -104,19 +104,24 @@ ABOARD_INLINE void aboard_conv2d_mve_block(const aboard_conv2d_mve_t *p, const i
     aboard_mve_store(y0, a, count);
 }
 
-/** Computes all channels of two pixels; `y1` is written before `y0` and may be the same. */
+/** Channels of the result in a group. */
+ABOARD_INLINE int32_t aboard_conv2d_mve_channels(const aboard_conv2d_mve_t *p) {
+    return p->out.channels / p->line_buffer.groups;
+}
+
+/** Computes all channels of a group for two pixels; `y1` is written before `y0` and may be the same. */
 ABOARD_INLINE void aboard_conv2d_mve_pixels(const aboard_conv2d_mve_t *p, const int8_t *x0, const int8_t *x1,
                                             const int8_t *weights, const int32_t *constants, int8_t *y0, int8_t *y1) {
     int32_t n = 0;
     /* With known constants, a compiler would copy this code for every four channels. */
     ABOARD_OPAQUE(constants);
     ABOARD_UNROLL(1)
-    for (; n + 4 <= p->out.channels; n += 4) {
+    for (; n + 4 <= aboard_conv2d_mve_channels(p); n += 4) {
         aboard_conv2d_mve_block(p, x0, x1, &weights, constants, y0 + n, y1 + n, 4);
         constants += aboard_mve_epilogue_words(&p->epilogue);
     }
-    if (n < p->out.channels) {
-        aboard_conv2d_mve_block(p, x0, x1, &weights, constants, y0 + n, y1 + n, p->out.channels - n);
+    if (n < aboard_conv2d_mve_channels(p)) {
+        aboard_conv2d_mve_block(p, x0, x1, &weights, constants, y0 + n, y1 + n, aboard_conv2d_mve_channels(p) - n);
     }
 }
 
@@ -143,12 +148,33 @@ ABOARD_INLINE const int8_t *aboard_conv2d_mve_window(const aboard_conv2d_mve_t *
     return column;
 }
 
+/** Computes all channels of two pixels whose windows are no contiguous rows, group by group. */
+ABOARD_INLINE void aboard_conv2d_mve_groups(const aboard_conv2d_mve_t *p, const int8_t *x0, const int8_t *x1,
+                                            const int8_t *weights, const int32_t *constants, int8_t *columns,
+                                            int8_t *y0, int8_t *y1) {
+    const int32_t blocks = (aboard_conv2d_mve_channels(p) + 3) / 4;
+    ABOARD_UNROLL(1)
+    for (int32_t group = 0; group < p->line_buffer.groups; ++group) {
+        /* Copies exceed the first column, but not beyond the vector after it. */
+        int8_t *const second = columns + p->column + ABOARD_MVE_CHUNK;
+        const aboard_mve_windows_t windows = {{x0, x1}, {columns, second}};
+        aboard_mve_line_buffer_windows(&p->line_buffer, windows);
+        aboard_conv2d_mve_pixels(p, columns, second, weights, constants, y0, y1);
+        x0 += aboard_mve_line_buffer_depth(&p->line_buffer);
+        x1 += aboard_mve_line_buffer_depth(&p->line_buffer);
+        y0 += aboard_conv2d_mve_channels(p);
+        y1 += aboard_conv2d_mve_channels(p);
+        weights += 4 * blocks * p->column;
+        constants += blocks * aboard_mve_epilogue_words(&p->epilogue);
+    }
+}
+
 /**
  * int8 convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
  * @param in, out     Different memory. Any views, including rolling buffers.
- * @param weights     [channels / 4][chunks of a window][4][16], padded with zeros.
+ * @param weights     [groups][channels of a group / 4][chunks of a window][4][16], padded with zeros.
  * @param constants   Constants of the epilogue: vectors of four channels, one block of channels after another.
  * @param scratch     The line buffer, two im2col columns, and one more vector.
  * @param first, last Rows [first, last) of the result are computed.
@@ -174,9 +200,14 @@ ABOARD_INLINE void aboard_conv2d_mve(const aboard_conv2d_mve_t *p, const int8_t 
         /* An odd last pixel is computed twice. */
         for (; left > 0; left -= 2) {
             const int32_t second = left > 1 ? 1 : 0;
-            const int8_t *const x0 = aboard_conv2d_mve_window(p, x, stride, columns);
-            const int8_t *const x1 = aboard_conv2d_mve_window(p, x + second * step, stride, columns + p->column);
-            aboard_conv2d_mve_pixels(p, x0, x1, weights, constants, y, y + second * p->out.pixel_stride);
+            int8_t *const y1 = y + second * p->out.pixel_stride;
+            if (p->column > 0 && aboard_mve_line_buffer_scattered(&p->line_buffer)) {
+                aboard_conv2d_mve_groups(p, x, x + second * step, weights, constants, columns, y, y1);
+            } else {
+                const int8_t *const x0 = aboard_conv2d_mve_window(p, x, stride, columns);
+                const int8_t *const x1 = aboard_conv2d_mve_window(p, x + second * step, stride, columns + p->column);
+                aboard_conv2d_mve_pixels(p, x0, x1, weights, constants, y, y1);
+            }
             x += 2 * step;
             y += 2 * p->out.pixel_stride;
         }
@@ -184,6 +215,13 @@ ABOARD_INLINE void aboard_conv2d_mve(const aboard_conv2d_mve_t *p, const int8_t 
             break;
         }
     }
+}
+
+/** aboard_conv2d_mve for windows whose rows are not contiguous, whose cost differs. */
+ABOARD_INLINE void aboard_conv2d_mve_scattered(const aboard_conv2d_mve_t *p, const int8_t *in, int8_t *out,
+                                               const int8_t *weights, const int32_t *constants, int8_t *scratch,
+                                               int32_t first, int32_t last) {
+    aboard_conv2d_mve(p, in, out, weights, constants, scratch, first, last);
 }
 
 #endif

@@ -65,6 +65,11 @@ ABOARD_INLINE void aboard_four_pixels_fill(const aboard_conv2d_four_pixels_mve_t
     }
 }
 
+/** Channels of the result in a group. */
+ABOARD_INLINE int32_t aboard_four_pixels_channels(const aboard_conv2d_four_pixels_mve_t *p) {
+    return p->out.channels / p->line_buffer.groups;
+}
+
 #if ABOARD_MVE_ASM
 
 /* Formatted by hand: lists of operands. */
@@ -73,7 +78,7 @@ ABOARD_INLINE void aboard_four_pixels_fill(const aboard_conv2d_four_pixels_mve_t
 #define ABOARD_FOUR_PIXELS_ASM(text, length) \
     __asm__ volatile(text length \
                      : [x] "+r"(x), [x2] "+r"(table), [w] "+r"(w), [out] "+r"(out), [left] "=&r"(left) \
-                     : [pairs] "i"(p->out.channels / 2), [chunks] "i"(p->chunks), [distance] "i"(p->distance), \
+                     : [pairs] "i"(aboard_four_pixels_channels(p) / 2), [chunks] "i"(p->chunks), [distance] "i"(p->distance), \
                        [taps] "i"(p->taps), [rows] "i"(p->rows), [advance] "i"(advance), \
                        [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
                        [zero_point] "i"(p->epilogue.zero_point) \
@@ -108,7 +113,7 @@ ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, 
                                       const aboard_four_pixels_table_t *table, int8_t *out) {
     const int32_t advance =
         p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER ? aboard_mve_line_buffer_stride(&p->line_buffer) : 0;
-    for (int32_t n = 0; n < p->out.channels; n += 2) {
+    for (int32_t n = 0; n < aboard_four_pixels_channels(p); n += 2) {
         int32_t sums[8] = {0};
         int32_t constants[6];
         for (int32_t at = 0; at < p->rows * p->chunks * p->taps; ++at) {
@@ -251,13 +256,26 @@ ABOARD_INLINE void aboard_four_pixels_columns(const aboard_conv2d_four_pixels_mv
     }
 }
 
+/** Copies four neighbouring windows that are no contiguous rows; the last of `pixels` stands for further ones. */
+ABOARD_INLINE void aboard_four_pixels_scattered(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x,
+                                                int32_t pixels, int8_t *to) {
+    const int32_t step = p->line_buffer.stride_w * aboard_mve_line_buffer_pixel(&p->line_buffer);
+    ABOARD_UNROLL(2)
+    for (int32_t i = 0; i < ABOARD_FOUR_PIXELS; i += 2) {
+        const aboard_mve_windows_t windows = {
+            {x + ABOARD_MIN(i, pixels - 1) * step, x + ABOARD_MIN(i + 1, pixels - 1) * step},
+            {to + i * p->distance, to + (i + 1) * p->distance}};
+        aboard_mve_line_buffer_windows(&p->line_buffer, windows);
+    }
+}
+
 /**
  * int8 convolution, results equal to TFLite's reference kernel.
  *
- * @param p           Parameters.
+ * @param p           Parameters; a single group, and contiguous rows of a window.
  * @param in, out     Different memory. Any views, including rolling buffers; for DIRECT at multiples of 4 bytes.
- * @param weights     For every two channels [rows][chunks][taps][2][16], padded with zeros, and [2][3] words: the
- *                    constants of the epilogue.
+ * @param weights     For every two channels of a group [rows][chunks][taps][2][16], padded with zeros, and [2][3]
+ * words: the constants of the epilogue.
  * @param scratch     The line buffer, four im2col columns, and one more vector; for DIRECT, four pixels.
  * @param first, last Rows [first, last) of the result are computed.
  */
@@ -280,6 +298,43 @@ ABOARD_INLINE void aboard_conv2d_four_pixels_mve(const aboard_conv2d_four_pixels
         } else {
             const int32_t count = p->joined ? (last - first) * p->out.cols : p->out.cols;
             aboard_four_pixels_direct(p, x, count, weights, scratch, y);
+        }
+    }
+}
+
+/**
+ * aboard_conv2d_four_pixels_mve for windows whose rows are not contiguous: with dilation, or of several groups.
+ *
+ * Windows are copied, four pixels of a group at a time. Four last pixels may overlap with pixels that are done; a row
+ * of fewer than four repeats its last pixel.
+ */
+ABOARD_INLINE void aboard_conv2d_four_pixels_mve_scattered(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *in,
+                                                           int8_t *out, const int8_t *weights, int8_t *scratch,
+                                                           int32_t first, int32_t last) {
+    int8_t *const columns = scratch + aboard_mve_line_buffer_bytes(&p->line_buffer);
+    const int32_t step = p->line_buffer.stride_w * aboard_mve_line_buffer_pixel(&p->line_buffer);
+    const int32_t pixels = ABOARD_MIN(p->out.cols, ABOARD_FOUR_PIXELS);
+    const int32_t pairs = aboard_four_pixels_channels(p) / 2;
+    aboard_four_pixels_table_t table;
+    aboard_four_pixels_fill(p, pixels, &table);
+    ABOARD_UNROLL(1)
+    for (int32_t row = first; row < last; ++row) {
+        const int8_t *const x = aboard_mve_line_buffer(&p->line_buffer, in, row, scratch);
+        int8_t *const y = aboard_row_out_s8(&p->out, out, row);
+        ABOARD_UNROLL(1)
+        for (int32_t col = 0; col < p->out.cols; col += ABOARD_FOUR_PIXELS) {
+            const int32_t at = ABOARD_MIN(col, p->out.cols - pixels);
+            const int8_t *from = x + at * step;
+            const int8_t *w = weights;
+            int8_t *to = y + at * p->out.pixel_stride;
+            ABOARD_UNROLL(1)
+            for (int32_t group = 0; group < p->line_buffer.groups; ++group) {
+                aboard_four_pixels_scattered(p, from, pixels, columns);
+                aboard_four_pixels(p, columns, w, &table, to);
+                from += aboard_mve_line_buffer_depth(&p->line_buffer);
+                w += pairs * (2 * ABOARD_MVE_CHUNK * p->chunks + 24);
+                to += 2 * pairs;
+            }
         }
     }
 }

@@ -6,7 +6,7 @@
  * VMLADAVA sums sixteen products. So that it covers a whole window, pixels of a channel are packed: a word contains
  * four neighbours along one axis, and words follow each other along the other axis. Four words are sixteen pixels,
  * which one load reads and which contain several windows: each is a product with the weights at another place of a
- * vector.
+ * vector. Windows of more than 4x4 taps are several vectors, whose products are summed.
  *
  * A strip is such a row of words for sixteen channels at once, because VST4 packs as many.
  * host/aboard/kernels/arm_mve/depthwise_packed.py chooses axes and form.
@@ -23,26 +23,35 @@
 #include "packed_channel.h"
 #include "packed_layer.h"
 
-/** Computes a block of channels of `lines` lines, whose strips are packed. */
+/** Computes a channel of the result of `lines` lines, whose strips are packed. */
+ABOARD_INLINE void aboard_depthwise_packed_lines(const aboard_depthwise_packed_mve_t *p, const int8_t *strip,
+                                                 int32_t lines, const int8_t *record,
+                                                 const aboard_depthwise_packed_table_t *tables, int8_t *y) {
+    const int32_t next = aboard_depthwise_packed_strips(p, p->lines) * aboard_depthwise_packed_strip(p);
+    int32_t left = lines;
+    ABOARD_UNROLL(1)
+    for (; left >= p->lines; left -= p->lines) {
+        aboard_depthwise_packed_channel(p, p->lines, &tables[0], strip, record, y);
+        strip += next;
+        y += p->lines * p->across.out_stride;
+    }
+    if (p->across.outputs % p->lines != 0 && left > 0) {
+        aboard_depthwise_packed_channel(p, 1, &tables[1], strip, record, y);
+    }
+}
+
+/** Computes a block of channels of the input for `lines` lines, whose strips are packed. */
 ABOARD_INLINE void aboard_depthwise_packed_block(const aboard_depthwise_packed_mve_t *p, const int8_t *strips,
                                                  int32_t lines, int32_t channels, const int8_t *record,
                                                  const aboard_depthwise_packed_table_t *tables, int8_t *out) {
-    const int32_t next = aboard_depthwise_packed_strips(p, p->lines) * aboard_depthwise_packed_strip(p);
     ABOARD_UNROLL(1)
     for (int32_t c = 0; c < channels; ++c) {
-        const int8_t *strip = strips + 4 * c;
-        int8_t *y = out + c;
-        int32_t left = lines;
         ABOARD_UNROLL(1)
-        for (; left >= p->lines; left -= p->lines) {
-            aboard_depthwise_packed_channel(p, p->lines, &tables[0], strip, record, y);
-            strip += next;
-            y += p->lines * p->across.out_stride;
+        for (int32_t i = 0; i < p->multiplier; ++i) {
+            aboard_depthwise_packed_lines(p, strips + 4 * c, lines, record, tables, out);
+            record += aboard_depthwise_packed_record(p);
+            ++out;
         }
-        if (p->across.outputs % p->lines != 0 && left > 0) {
-            aboard_depthwise_packed_channel(p, 1, &tables[1], strip, record, y);
-        }
-        record += ABOARD_DEPTHWISE_PACKED_RECORD;
     }
 }
 
@@ -81,8 +90,9 @@ ABOARD_INLINE void aboard_depthwise_packed_fill_strips(const aboard_depthwise_pa
     aboard_depthwise_packed_rows_t rows;
     ABOARD_UNROLL(4)
     for (int32_t i = 0; i < 4; ++i) {
-        const int32_t there = first + i >= 0 && first + i < p->across.inputs;
-        rows.from[i] = there ? in + (first + i) * p->across.in_stride : padding;
+        const int32_t pixel = first + i * p->across.dilation;
+        const int32_t there = pixel >= 0 && pixel < p->across.inputs;
+        rows.from[i] = there ? in + pixel * p->across.in_stride : padding;
         rows.step[i] = there ? (several ? ABOARD_DEPTHWISE_PACKED_BLOCK : p->along.in_stride) : 0;
     }
     if (!several) {
@@ -121,26 +131,31 @@ ABOARD_INLINE void aboard_depthwise_packed_pad(const aboard_depthwise_packed_mve
 ABOARD_INLINE void aboard_depthwise_packed_strips_of(const aboard_depthwise_packed_mve_t *p, const int8_t *in,
                                                      int32_t line, int32_t lines, uint32_t some, const int8_t *padding,
                                                      int8_t *strip) {
-    const int32_t each = p->lines / aboard_depthwise_packed_strips(p, p->lines);
+    const int32_t each = p->form == ABOARD_DEPTHWISE_PACKED_FOUR ? p->lines : 1;
     ABOARD_UNROLL(1)
     for (int32_t last = line + lines; line < last; line += each) {
         if (p->form == ABOARD_DEPTHWISE_PACKED_ONE_AXIS) {
             const int8_t *from = in + line * p->across.stride * p->across.in_stride;
             aboard_depthwise_packed_fill_strips_line(p, from, some, padding, strip);
-        } else {
-            const int32_t first = line * p->across.stride - p->across.pad;
-            aboard_depthwise_packed_fill_strips(p, in, first, some, padding, strip);
+            strip += aboard_depthwise_packed_strip(p);
+            continue;
         }
-        strip += aboard_depthwise_packed_strip(p);
+        int32_t first = line * p->across.stride - p->across.pad;
+        ABOARD_UNROLL(1)
+        for (int32_t part = 0; part < p->across.parts; ++part) {
+            aboard_depthwise_packed_fill_strips(p, in, first, some, padding, strip);
+            strip += aboard_depthwise_packed_strip(p);
+            first += 4 * p->across.dilation;
+        }
     }
 }
 
 /**
- * int8 depthwise convolution with as many output as input channels, results equal to TFLite's reference kernel.
+ * int8 depthwise convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
  * @param in, out     Different memory; or the same, if a slab is a whole image. Whole tensors or slices of tensors.
- * @param records     [channels][ABOARD_DEPTHWISE_PACKED_RECORD], weights packed for the form.
+ * @param records     [channels of the result][aboard_depthwise_packed_record], weights packed for the form.
  * @param scratch     The strips of a slab, and the bytes that loads read beyond the last.
  * @param first, last All rows of the result.
  */
@@ -166,13 +181,21 @@ ABOARD_INLINE void aboard_depthwise_packed_mve(const aboard_depthwise_packed_mve
             for (int32_t n = 0; n < p->channels; n += ABOARD_DEPTHWISE_PACKED_BLOCK) {
                 const int32_t channels = ABOARD_MIN(p->channels - n, ABOARD_DEPTHWISE_PACKED_BLOCK);
                 aboard_depthwise_packed_strips_of(p, in + n, line, lines, (1u << channels) - 1, padding, scratch);
-                aboard_depthwise_packed_block(p, scratch, lines, channels, records + n * ABOARD_DEPTHWISE_PACKED_RECORD,
-                                              tables, out + line * p->across.out_stride + n);
+                aboard_depthwise_packed_block(p, scratch, lines, channels,
+                                              records + n * p->multiplier * aboard_depthwise_packed_record(p), tables,
+                                              out + line * p->across.out_stride + n * p->multiplier);
             }
         }
         in += p->image_in;
         out += p->image_out;
     }
+}
+
+/** aboard_depthwise_packed_mve for windows of several parts, whose cost differs. */
+ABOARD_INLINE void aboard_depthwise_packed_mve_parts(const aboard_depthwise_packed_mve_t *p, const int8_t *in,
+                                                     int8_t *out, const int8_t *records, int8_t *scratch, int32_t first,
+                                                     int32_t last) {
+    aboard_depthwise_packed_mve(p, in, out, records, scratch, first, last);
 }
 
 #endif

@@ -4,8 +4,9 @@
  * The line buffer: the input rows in the receptive field of one row of results, with padding.
  *
  * A line buffer is stored in scratch: rows at a fixed distance, pixels without gaps, padding filled in. Between rows of
- * results it is shifted up by the stride, so that an input row is copied once. If there is no padding and the input has
- * this form, the line buffer is the input itself.
+ * results it is shifted up by the stride, so that an input row is copied once. If rows of a window are not neighbours,
+ * the line buffer contains these alone and is filled anew for each row of results. If there is no padding, dilation and
+ * group, and the input has this form, the line buffer is the input itself.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_LINE_BUFFER_H
 #define ABOARD_KERNELS_ARM_MVE_LINE_BUFFER_H
@@ -17,6 +18,7 @@
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "helium.h"
+#include "length.h"
 
 /** Input and windows of a layer. */
 typedef struct {
@@ -27,6 +29,9 @@ typedef struct {
     int32_t window_width;
     int32_t stride_h;
     int32_t stride_w;
+    int32_t dilation_h; /**< Rows from one tap to the next. */
+    int32_t dilation_w; /**< Pixels from one tap to the next. */
+    int32_t groups;     /**< Groups of channels; a window contains the channels of one. */
     int32_t pad_top;
     int32_t pad_left;
     int32_t cols;       /**< Pixels of a row of the line buffer; 0: the line buffer is the input itself. */
@@ -141,11 +146,11 @@ ABOARD_INLINE void aboard_mve_line_buffer_row(const aboard_mve_line_buffer_t *b,
     aboard_mve_fill(to, b->zero_point, after * depth);
 }
 
-/** Like aboard_mve_line_buffer_row for `count` rows; not inlined. */
+/** Like aboard_mve_line_buffer_row for `count` rows of a window; not inlined. */
 ABOARD_SHARED void aboard_mve_line_buffer_rows(const aboard_mve_line_buffer_t *b, const int8_t *in, int32_t image,
                                                int32_t y, int32_t count, int8_t *to) {
     for (int32_t i = 0; i < count; ++i) {
-        aboard_mve_line_buffer_row(b, in, image, y + i, to);
+        aboard_mve_line_buffer_row(b, in, image, y + i * b->dilation_h, to);
         to += aboard_mve_line_buffer_stride(b);
     }
 }
@@ -176,7 +181,7 @@ ABOARD_INLINE const int8_t *aboard_mve_line_buffer(const aboard_mve_line_buffer_
         return aboard_row_s8(&b->in, in, image * b->in_height + top);
     }
     const int32_t kept = ABOARD_MAX(b->window_height - b->stride_h, 0);
-    if (row == image * b->out_height) {
+    if (row == image * b->out_height || b->dilation_h > 1) {
         aboard_mve_line_buffer_rows(b, in, image, top, b->window_height, line_buffer);
     } else {
         aboard_mve_line_buffer_move(b, line_buffer);
@@ -185,5 +190,103 @@ ABOARD_INLINE const int8_t *aboard_mve_line_buffer(const aboard_mve_line_buffer_
     }
     return line_buffer;
 }
+
+/** Channels of a group. */
+ABOARD_INLINE int32_t aboard_mve_line_buffer_depth(const aboard_mve_line_buffer_t *b) {
+    return b->in.channels / b->groups;
+}
+
+/** True if rows of a window are not contiguous: they have a dilation, or the channels of one of several groups. */
+ABOARD_INLINE int32_t aboard_mve_line_buffer_scattered(const aboard_mve_line_buffer_t *b) {
+    return b->dilation_w > 1 || b->groups > 1;
+}
+
+/** Runs of contiguous bytes in a row of a window. */
+ABOARD_INLINE int32_t aboard_mve_line_buffer_runs(const aboard_mve_line_buffer_t *b) {
+    return aboard_mve_line_buffer_scattered(b) ? b->window_width : 1;
+}
+
+/** Bytes of a run. */
+ABOARD_INLINE int32_t aboard_mve_line_buffer_run(const aboard_mve_line_buffer_t *b) {
+    return b->window_width * aboard_mve_line_buffer_depth(b) / aboard_mve_line_buffer_runs(b);
+}
+
+/** Two windows in a line buffer, and two columns that they are copied to. */
+typedef struct {
+    const int8_t *from[2];
+    int8_t *to[2];
+} aboard_mve_windows_t;
+
+#if ABOARD_MVE_ASM
+
+/* Formatted by hand: one instruction per line. */
+/* clang-format off */
+
+/** To the next run of both windows. */
+#define ABOARD_MVE_WINDOWS_NEXT(x, a) \
+    ".if %c[next] < 128\n\t" \
+    "vldrb.8 %q[" a "], [%[" x "]], %[next]\n\t" \
+    ".else\n\t" \
+    "vldrb.8 %q[" a "], [%[" x "]]\n\t" \
+    "addw %[" x "], %[" x "], %[next]\n\t" \
+    ".endif\n\t"
+
+/** A row of two windows: `more` whole vectors and a last one for each run. */
+#define ABOARD_MVE_WINDOWS_ROW(length) \
+    __asm__ volatile(".rept %c[runs]\n\t" \
+                     ".rept %c[more]\n\t" \
+                     "vldrb.8 %q[a], [%[x0]], #16\n\t" \
+                     "vldrb.8 %q[b], [%[x1]], #16\n\t" \
+                     "vstrb.8 %q[a], [%[y0]], #16\n\t" \
+                     "vstrb.8 %q[b], [%[y1]], #16\n\t" \
+                     ".endr\n\t" \
+                     ABOARD_MVE_WINDOWS_NEXT("x0", "a") \
+                     ABOARD_MVE_WINDOWS_NEXT("x1", "b") \
+                     "vstrb.8 %q[a], [%[y0]], %[rest]\n\t" \
+                     "vstrb.8 %q[b], [%[y1]], %[rest]\n\t" \
+                     ".endr" length \
+                     : [a] "=&w"(a), [b] "=&w"(b1), [x0] "+r"(x0), [x1] "+r"(x1), [y0] "+r"(y0), [y1] "+r"(y1) \
+                     : [runs] "i"(runs), [more] "i"(more), [next] "i"(next), [rest] "i"(bytes - 16 * more) \
+                     : "memory")
+
+/* clang-format on */
+
+/** Copies two windows, and up to fifteen bytes more for each. */
+ABOARD_INLINE void aboard_mve_line_buffer_windows(const aboard_mve_line_buffer_t *b, aboard_mve_windows_t w) {
+    const int32_t runs = aboard_mve_line_buffer_runs(b);
+    const int32_t bytes = aboard_mve_line_buffer_run(b);
+    const int32_t more = (bytes - 1) / 16;
+    const int32_t step = b->dilation_w * aboard_mve_line_buffer_pixel(b);
+    const int32_t next = step - 16 * more;
+    const int8_t *x0 = w.from[0];
+    const int8_t *x1 = w.from[1];
+    int8_t *y0 = w.to[0];
+    int8_t *y1 = w.to[1];
+    int8x16_t a;
+    int8x16_t b1;
+    ABOARD_UNROLL(1)
+    for (int32_t row = 0; row < b->window_height; ++row) {
+        ABOARD_MVE_SIZED(runs * (4 * more + 6) - 20, ABOARD_MVE_WINDOWS_ROW);
+        x0 += aboard_mve_line_buffer_stride(b) - runs * step;
+        x1 += aboard_mve_line_buffer_stride(b) - runs * step;
+    }
+}
+
+#else
+
+/** Copies two windows; no caller depends on more. */
+ABOARD_INLINE void aboard_mve_line_buffer_windows(const aboard_mve_line_buffer_t *b, aboard_mve_windows_t w) {
+    const int32_t runs = aboard_mve_line_buffer_runs(b);
+    const int32_t bytes = aboard_mve_line_buffer_run(b);
+    for (int32_t i = 0; i < 2; ++i) {
+        for (int32_t at = 0; at < b->window_height * runs; ++at) {
+            const int32_t column = at % runs * b->dilation_w * aboard_mve_line_buffer_pixel(b);
+            aboard_mve_copy(w.to[i] + at * bytes, w.from[i] + at / runs * aboard_mve_line_buffer_stride(b) + column,
+                            bytes);
+        }
+    }
+}
+
+#endif
 
 #endif

@@ -12,6 +12,7 @@
 #include "aboard/config.h"
 #include "epilogue.h"
 #include "helium.h"
+#include "length.h"
 #include "packed_layer.h"
 #include "packed_words.h"
 #include "sums.h"
@@ -53,14 +54,19 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
 }
 
 /** All instructions for a channel of one line, or of two. */
-#define ABOARD_DEPTHWISE_PACKED_RUN(text) \
-    __asm__ volatile(text \
+#define ABOARD_DEPTHWISE_PACKED_RUN(text, length) \
+    __asm__ volatile(text length \
                      : [strip] "+r"(strip), [table] "+r"(table), [record] "+r"(record), [out] "+r"(out), \
                        [left] "=&r"(left) \
                      : [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
-                       [zero_point] "i"(p->epilogue.zero_point), [step] "i"(step), [groups] "i"(groups), [rest] "i"(rest), \
-                       [skip_low] "i"(skip & 4095), [skip_high] "i"(skip & ~4095), [strip_bytes] "i"(strip_bytes) \
+                       [zero_point] "i"(p->epilogue.zero_point), [low] "i"(p->epilogue.low), \
+                       [high] "i"(p->epilogue.high), [step] "i"(step), [groups] "i"(groups), [rest] "i"(rest), \
+                       [skip_low] "i"(skip & 4095), [skip_high] "i"(skip & ~4095), [strip_bytes] "i"(strip_bytes), \
+                       [parts] "i"(parts), [columns] "i"(p->along.parts), [jump] "i"(jump) \
                      : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7")
+
+#define ABOARD_DEPTHWISE_PACKED_RUN_PARTS(length) \
+    ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_PARTS_TEXT, length)
 
 /* clang-format on */
 
@@ -74,17 +80,22 @@ ABOARD_INLINE void aboard_depthwise_packed_channel(const aboard_depthwise_packed
     const int32_t step = aboard_depthwise_packed_step(p) * aboard_depthwise_packed_pitch(p);
     const int32_t strip_bytes = aboard_depthwise_packed_strip(p);
     const int32_t skip = results * p->along.out_stride;
+    const int32_t parts = aboard_depthwise_packed_parts(p);
+    const int32_t jump = 4 * p->along.dilation * aboard_depthwise_packed_pitch(p);
     int32_t left;
     if (p->form == ABOARD_DEPTHWISE_PACKED_ONE_AXIS) {
-        ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_ONE_AXIS_TEXT);
+        ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_ONE_AXIS_TEXT, "");
+    } else if (p->form == ABOARD_DEPTHWISE_PACKED_PARTS) {
+        /* Two copies of all parts, of which the lines of the text count four. */
+        ABOARD_MVE_SIZED(ABOARD_DEPTHWISE_PACKED_PART_LENGTH * 2 * (parts - 4), ABOARD_DEPTHWISE_PACKED_RUN_PARTS);
     } else if (p->form == ABOARD_DEPTHWISE_PACKED_FOUR && lines == 2) {
-        ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_FOUR_TEXT);
+        ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_FOUR_TEXT, "");
     } else if (p->form == ABOARD_DEPTHWISE_PACKED_FOUR) {
-        ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_TWO_TEXT);
+        ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_TWO_TEXT, "");
     } else if (lines == 2) {
-        ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_PAIR_TEXT);
+        ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_PAIR_TEXT, "");
     } else {
-        ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_ONE_TEXT);
+        ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_ONE_TEXT, "");
     }
 }
 
@@ -121,11 +132,17 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_window(const aboard_depthwise_pack
     if (p->form == ABOARD_DEPTHWISE_PACKED_FOUR) {
         return aboard_depthwise_packed_sum(strip + along * pitch + line, pitch, record + 4, 3, 3);
     }
-    if (p->form == ABOARD_DEPTHWISE_PACKED_ONE) {
-        const int8_t *const x = strip + line * aboard_depthwise_packed_strip(p) + along * p->along.stride * pitch;
-        return aboard_depthwise_packed_sum(x, pitch, record, 4, 4);
-    }
     int32_t sum = 0;
+    if (p->form == ABOARD_DEPTHWISE_PACKED_ONE || p->form == ABOARD_DEPTHWISE_PACKED_PARTS) {
+        const int32_t dilated = p->along.dilation * pitch;
+        const int8_t *const x = strip + line * aboard_depthwise_packed_strip(p) + along * p->along.stride * pitch;
+        for (int32_t part = 0; part < aboard_depthwise_packed_parts(p); ++part) {
+            const int8_t *const from = x + part / p->along.parts * aboard_depthwise_packed_strip(p);
+            sum += aboard_depthwise_packed_sum(from + part % p->along.parts * 4 * dilated, dilated, record + 16 * part,
+                                               4, 4);
+        }
+        return sum;
+    }
     for (int32_t tap = 0; tap < 13; ++tap) {
         sum += strip[(along + tap) / 4 * pitch + (along + tap) % 4] * record[3 + tap];
     }
@@ -138,7 +155,8 @@ ABOARD_INLINE void aboard_depthwise_packed_channel(const aboard_depthwise_packed
                                                    const int8_t *record, int8_t *out) {
     int32_t c[3];
     (void)table;
-    memcpy(c, record + 20, sizeof(c));
+    memcpy(c, record + (p->form == ABOARD_DEPTHWISE_PACKED_PARTS ? 16 * aboard_depthwise_packed_parts(p) : 20),
+           sizeof(c));
     for (int32_t along = 0; along < p->along.outputs; ++along) {
         for (int32_t line = 0; line < lines; ++line) {
             const int32_t sum = aboard_depthwise_packed_window(p, strip, record, line, along);

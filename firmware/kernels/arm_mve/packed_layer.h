@@ -20,6 +20,8 @@
 /** Words follow each other along the axis of their bytes. Windows are lines of up to 13, with a stride of 1: four
  * windows in a vector. Vectors of weights are [0, 0, 0, taps..., 0]. */
 #define ABOARD_DEPTHWISE_PACKED_ONE_AXIS 2
+/** A window is several vectors: parts of 4x4 taps, each with a vector of weights as in ONE. Any larger window. */
+#define ABOARD_DEPTHWISE_PACKED_PARTS 3
 
 /** Channels of a strip. */
 #define ABOARD_DEPTHWISE_PACKED_BLOCK 16
@@ -29,6 +31,8 @@ typedef struct {
     int32_t inputs;     /**< Pixels. */
     int32_t outputs;    /**< Results. */
     int32_t stride;     /**< Pixels from one window to the next. */
+    int32_t dilation;   /**< Pixels from one tap to the next; 1 in the forms FOUR and ONE_AXIS. */
+    int32_t parts;      /**< Parts of a window in the form PARTS, else 1. */
     int32_t pad;        /**< Pixels of padding before the first pixel. */
     int32_t in_stride;  /**< Bytes from a pixel to the next. */
     int32_t out_stride; /**< Bytes from a result to the next. */
@@ -38,13 +42,14 @@ typedef struct {
 typedef struct {
     aboard_depthwise_packed_axis_t across; /**< Axis whose neighbours share a word; unused in ONE_AXIS. */
     aboard_depthwise_packed_axis_t along;  /**< Axis of consecutive words. */
-    int32_t form;                          /**< ABOARD_DEPTHWISE_PACKED_FOUR, _ONE or _ONE_AXIS. */
+    int32_t form;                          /**< ABOARD_DEPTHWISE_PACKED_FOUR, _ONE, _ONE_AXIS or _PARTS. */
     int32_t lines;                         /**< Lines of results across that are computed together: 2, or 1. */
-    int32_t slab;      /**< Number of such groups of lines that are packed before any is computed. */
-    int32_t images;    /**< Number of images in the batch. */
-    int32_t image_in;  /**< Bytes from one image of the input to the next. */
-    int32_t image_out; /**< Bytes from one image of the result to the next. */
-    int32_t channels;
+    int32_t slab;       /**< Number of such groups of lines that are packed before any is computed. */
+    int32_t images;     /**< Number of images in the batch. */
+    int32_t image_in;   /**< Bytes from one image of the input to the next. */
+    int32_t image_out;  /**< Bytes from one image of the result to the next. */
+    int32_t channels;   /**< Channels of the input. */
+    int32_t multiplier; /**< Channels of the result for each channel of the input. */
     int32_t words;  /**< Words per place of a strip: 16; the number of channels if a vector contains several pixels. */
     int32_t places; /**< Words of a channel in a strip. */
     int32_t zero_point;             /**< Zero point of the input, and value of padding. */
@@ -69,7 +74,18 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_strip(const aboard_depthwise_packe
 
 /** Strips that `lines` lines need. */
 ABOARD_INLINE int32_t aboard_depthwise_packed_strips(const aboard_depthwise_packed_mve_t *p, int32_t lines) {
-    return p->form == ABOARD_DEPTHWISE_PACKED_ONE ? lines : 1;
+    return p->form == ABOARD_DEPTHWISE_PACKED_ONE ? lines : p->across.parts;
+}
+
+/** Parts of a window: vectors of weights in a record. */
+ABOARD_INLINE int32_t aboard_depthwise_packed_parts(const aboard_depthwise_packed_mve_t *p) {
+    return p->across.parts * p->along.parts;
+}
+
+/** Bytes of a record. */
+ABOARD_INLINE int32_t aboard_depthwise_packed_record(const aboard_depthwise_packed_mve_t *p) {
+    return p->form == ABOARD_DEPTHWISE_PACKED_PARTS ? 16 * (aboard_depthwise_packed_parts(p) + 1)
+                                                    : ABOARD_DEPTHWISE_PACKED_RECORD;
 }
 
 /** Places from a vector to the next. */
@@ -103,7 +119,7 @@ ABOARD_INLINE void aboard_depthwise_packed_fill(const aboard_depthwise_packed_mv
     ABOARD_UNROLL(4)
     for (int32_t i = 0; i < 4; ++i) {
         /* Loads add their step before they read. */
-        table->words[i] = (uint32_t)((i - aboard_depthwise_packed_step(p)) * pitch);
+        table->words[i] = (uint32_t)((i * p->along.dilation - aboard_depthwise_packed_step(p)) * pitch);
     }
     ABOARD_UNROLL(8)
     for (int32_t lane = 0; lane < 8; ++lane) {

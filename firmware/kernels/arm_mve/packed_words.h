@@ -5,8 +5,8 @@
  *
  * Operands are in registers with odd numbers, because the even ones hold sums: `strip`, `table`, `record` and `out` are
  * addresses, `left` counts. Literals are `step`, `groups`, `rest`, `skip_low`, `skip_high`, `strip_bytes`, and
- * `single`, `shift` and `zero_point` of the epilogue. All vector registers are used: q1 and q5 for addresses, q2 for
- * the addresses of results, q4 to q7 for weights, q0 and q3 for words and sums.
+ * `single`, `shift`, `zero_point`, `low` and `high` of the epilogue. All vector registers are used: q1 and q5 for
+ * addresses, q2 for the addresses of results, q4 to q7 for weights, q0 and q3 for words and sums.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_PACKED_WORDS_H
 #define ABOARD_KERNELS_ARM_MVE_PACKED_WORDS_H
@@ -43,44 +43,60 @@ typedef struct {
 
 /** A right shift with ties away from zero: a negative number loses one, in r0, before halves are
  * rounded up. */
-#define ABOARD_DEPTHWISE_PACKED_AWAY(x) \
+#define ABOARD_DEPTHWISE_PACKED_AWAY(x, third) \
     "vpt.s32 lt, " x ", zr\n\t" \
     "vaddt.i32 " x ", " x ", r0\n\t" \
-    "vrshl.s32 " x ", %[record]\n\t"
+    "vrshl.s32 " x ", " third "\n\t"
 
-/** Converts sums in r0 to r6 and in r8 to lr to results. */
-#define ABOARD_DEPTHWISE_PACKED_EPILOGUE \
+/** Raises or lowers results in q0 to a limit. */
+#define ABOARD_DEPTHWISE_PACKED_LIMIT(op, limit) \
+    "mov r2, " limit "\n\t" \
+    "vdup.8 q3, r2\n\t" \
+    op ".s8 q0, q0, q3\n\t"
+
+/** Converts sums in r0 to r6 and in r8 to lr to results. `load` loads the constants, of which `third` is the third. */
+#define ABOARD_DEPTHWISE_PACKED_EPILOGUE(load, third) \
     "vmov q0[2], q0[0], r0, r4\n\t" \
     "vmov q0[3], q0[1], r2, r6\n\t" \
     "vmov q3[2], q3[0], r8, r12\n\t" \
     "vmov q3[3], q3[1], r10, lr\n\t" \
+    load \
     "vadd.i32 q0, q0, %[strip]\n\t" \
     "vadd.i32 q3, q3, %[strip]\n\t" \
     "vqrdmulh.s32 q0, q0, %[table]\n\t" \
     "vqrdmulh.s32 q3, q3, %[table]\n\t" \
     ".if %c[single]\n\t" \
-    "vadd.i32 q0, q0, %[record]\n\t" \
-    "vadd.i32 q3, q3, %[record]\n\t" \
+    "vadd.i32 q0, q0, " third "\n\t" \
+    "vadd.i32 q3, q3, " third "\n\t" \
     "vqrshrnb.s32 q0, q0, %[shift]\n\t" \
     "vqrshrnt.s32 q0, q3, %[shift]\n\t" \
     ".else\n\t" \
-    "asr r0, %[record], #31\n\t" \
-    ABOARD_DEPTHWISE_PACKED_AWAY("q0") \
-    ABOARD_DEPTHWISE_PACKED_AWAY("q3") \
+    "asr r0, " third ", #31\n\t" \
+    ABOARD_DEPTHWISE_PACKED_AWAY("q0", third) \
+    ABOARD_DEPTHWISE_PACKED_AWAY("q3", third) \
     "mov r2, %[zero_point]\n\t" \
     "vqmovnb.s32 q0, q0\n\t" \
     "vqmovnt.s32 q0, q3\n\t" \
     "vqadd.s16 q0, q0, r2\n\t" \
     ".endif\n\t" \
-    "vqmovnb.s16 q0, q0\n\t"
+    "vqmovnb.s16 q0, q0\n\t" \
+    ".if %c[low] > -128\n\t" \
+    ABOARD_DEPTHWISE_PACKED_LIMIT("vmax", "%[low]") \
+    ".endif\n\t" \
+    ".if %c[high] < 127\n\t" \
+    ABOARD_DEPTHWISE_PACKED_LIMIT("vmin", "%[high]") \
+    ".endif\n\t"
 
 /** All groups of a line: whole groups in a loop, and a last group whose results are given by `rest`. */
 #define ABOARD_DEPTHWISE_PACKED_GROUPS(sums) \
+    ABOARD_DEPTHWISE_PACKED_ALL(sums, ABOARD_DEPTHWISE_PACKED_EPILOGUE("", "%[record]"))
+
+#define ABOARD_DEPTHWISE_PACKED_ALL(sums, epilogue) \
     ".if %c[groups]\n\t" \
     "mov %[left], %[groups]\n\t" \
     "1:\n\t" \
     sums \
-    ABOARD_DEPTHWISE_PACKED_EPILOGUE \
+    epilogue \
     "vstrb.16 q0, [%[out], q2]\n\t" \
     "addw %[out], %[out], %[skip_low]\n\t" \
     ".if %c[skip_high]\n\t" \
@@ -92,7 +108,7 @@ typedef struct {
     ".if %c[rest]\n\t" \
     "movw %[left], %[rest]\n\t" \
     sums \
-    ABOARD_DEPTHWISE_PACKED_EPILOGUE \
+    epilogue \
     "vmsr p0, %[left]\n\t" \
     "vpst\n\t" \
     "vstrbt.16 q0, [%[out], q2]\n\t" \
@@ -180,6 +196,75 @@ typedef struct {
     "vldrw.32 q4, [%[record]]\n\t" \
     ABOARD_DEPTHWISE_PACKED_CONSTANTS \
     ABOARD_DEPTHWISE_PACKED_GROUPS(ABOARD_DEPTHWISE_PACKED_ONE_SUMS("q1"))
+
+/** Part of a window: eight loads and products. */
+#define ABOARD_DEPTHWISE_PACKED_PART_SUM(op, weights, sum) \
+    "vldrw.u32 q0, [q3, %[step]]!\n\t" \
+    op ".s8 " sum ", q0, " weights "\n\t"
+
+#define ABOARD_DEPTHWISE_PACKED_PART(op, weights) \
+    ABOARD_DEPTHWISE_PACKED_PART_SUM(op, weights, "r0") \
+    ABOARD_DEPTHWISE_PACKED_PART_SUM(op, weights, "r2") \
+    ABOARD_DEPTHWISE_PACKED_PART_SUM(op, weights, "r4") \
+    ABOARD_DEPTHWISE_PACKED_PART_SUM(op, weights, "r6") \
+    ABOARD_DEPTHWISE_PACKED_PART_SUM(op, weights, "r8") \
+    ABOARD_DEPTHWISE_PACKED_PART_SUM(op, weights, "r10") \
+    ABOARD_DEPTHWISE_PACKED_PART_SUM(op, weights, "r12") \
+    ABOARD_DEPTHWISE_PACKED_PART_SUM(op, weights, "lr")
+
+/** Part `number` of the windows: q3 becomes the addresses of its first words. */
+#define ABOARD_DEPTHWISE_PACKED_PART_AT(number, op, weights) \
+    "movw %[strip], #(" number " / %c[columns] * %c[strip_bytes]" \
+    " + (" number " - " number " / %c[columns] * %c[columns]) * %c[jump])\n\t" \
+    "vadd.i32 q3, q1, %[strip]\n\t" \
+    ABOARD_DEPTHWISE_PACKED_PART(op, weights)
+
+#define ABOARD_DEPTHWISE_PACKED_PART_KEPT(number, op, weights) \
+    ".if %c[parts] > " number "\n\t" \
+    ABOARD_DEPTHWISE_PACKED_PART_AT(number, op, weights) \
+    ".endif\n\t"
+
+/** All parts: the weights of three parts stay in registers, and those of a fourth if it is the last. */
+#define ABOARD_DEPTHWISE_PACKED_PARTS_SUMS \
+    ABOARD_DEPTHWISE_PACKED_PART_KEPT("0", "vmladav", "q4") \
+    ABOARD_DEPTHWISE_PACKED_PART_KEPT("1", "vmladava", "q5") \
+    ABOARD_DEPTHWISE_PACKED_PART_KEPT("2", "vmladava", "q6") \
+    ".if %c[parts] == 4\n\t" \
+    ABOARD_DEPTHWISE_PACKED_PART_AT("3", "vmladava", "q7") \
+    ".endif\n\t" \
+    ".if %c[parts] > 4\n\t" \
+    ".set aboard_part, 3\n\t" \
+    ".rept %c[parts] - 3\n\t" \
+    "vldrw.32 q7, [%[record], #16 * aboard_part]\n\t" \
+    ABOARD_DEPTHWISE_PACKED_PART_AT("aboard_part", "vmladava", "q7") \
+    ".set aboard_part, aboard_part + 1\n\t" \
+    ".endr\n\t" \
+    ".endif\n\t" \
+    "movw %[strip], #8 * %c[step]\n\t" \
+    "vadd.i32 q1, q1, %[strip]\n\t"
+
+#define ABOARD_DEPTHWISE_PACKED_PARTS_WEIGHTS(number, weights) \
+    ".if %c[parts] > " number "\n\t" \
+    "vldrw.32 " weights ", [%[record], #16 * " number "]\n\t" \
+    ".endif\n\t"
+
+/** Constants of the epilogue follow the weights of all parts. */
+#define ABOARD_DEPTHWISE_PACKED_PARTS_CONSTANTS \
+    "ldrd %[strip], %[table], [%[record], #16 * %c[parts]]\n\t" \
+    "ldr r4, [%[record], #16 * %c[parts] + 8]\n\t"
+
+/** Instructions of a part. */
+#define ABOARD_DEPTHWISE_PACKED_PART_LENGTH 19
+
+/** Windows of several vectors: `parts`, of which `columns` follow each other along; `jump` bytes from one to the next. */
+#define ABOARD_DEPTHWISE_PACKED_PARTS_TEXT \
+    ABOARD_DEPTHWISE_PACKED_START \
+    ABOARD_DEPTHWISE_PACKED_PARTS_WEIGHTS("0", "q4") \
+    ABOARD_DEPTHWISE_PACKED_PARTS_WEIGHTS("1", "q5") \
+    ABOARD_DEPTHWISE_PACKED_PARTS_WEIGHTS("2", "q6") \
+    ABOARD_DEPTHWISE_PACKED_PARTS_WEIGHTS("3", "q7") \
+    ABOARD_DEPTHWISE_PACKED_ALL(ABOARD_DEPTHWISE_PACKED_PARTS_SUMS, \
+        ABOARD_DEPTHWISE_PACKED_EPILOGUE(ABOARD_DEPTHWISE_PACKED_PARTS_CONSTANTS, "r4"))
 
 /* clang-format on */
 

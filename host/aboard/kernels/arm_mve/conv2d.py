@@ -30,6 +30,7 @@ from aboard.kernels.weights import padded
 from aboard.kernels.windowed import groups, sliding_window
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, WEIGHTS, Precision
+from aboard.ops.window import reach as spanned
 from aboard.target import Knob, Target
 
 HEADER = "arm_mve/conv2d.h"
@@ -60,15 +61,16 @@ def reach(rows: int, chunks: int, advance: int, unrolled: int = UNROLLED) -> dic
 
 def line_buffer_cols(node: Node, x: View) -> int:
     """Returns the pixels of a row of the line buffer; 0 if windows are read directly from the input."""
-    attrs = op.attributes(node)
-    if not attrs.padding.any and x.buffer_rows >= x.rows and x.pixel_stride == x.channels:
+    attrs, dilations = op.attributes(node), four_pixels.dilations(node)
+    plain = dilations == (1, 1) and groups(node) == 1
+    if plain and not attrs.padding.any and x.buffer_rows >= x.rows and x.pixel_stride == x.channels:
         return 0
-    return (node.output.shape[2] - 1) * attrs.strides[1] + op.window(node)[1]
+    return (node.output.shape[2] - 1) * attrs.strides[1] + spanned(op.window(node)[1], dilations[1])
 
 
 def line_buffer(node: Node, x: View, cols: int) -> dict[str, Literal]:
-    """Returns the fields of `aboard_mve_line_buffer_t` of a conv2d or depthwise_conv2d."""
-    attrs = op.attributes(node)
+    """Returns the fields of `aboard_mve_line_buffer_t` of a conv2d."""
+    attrs, dilations = op.attributes(node), four_pixels.dilations(node)
     height, width = op.window(node)
     return {
         "in": x.literal(),
@@ -78,6 +80,9 @@ def line_buffer(node: Node, x: View, cols: int) -> dict[str, Literal]:
         "window_width": width,
         "stride_h": attrs.strides[0],
         "stride_w": attrs.strides[1],
+        "dilation_h": dilations[0],
+        "dilation_w": dilations[1],
+        "groups": groups(node),
         "pad_top": attrs.padding.top,
         "pad_left": attrs.padding.left,
         "cols": cols,
@@ -112,6 +117,11 @@ def pack(matrix: Array) -> Array:
     return np.ascontiguousarray(full.reshape(-1, LANES, full.shape[1] // CHUNK, CHUNK).swapaxes(1, 2))
 
 
+def by_group(values: Array, count: int) -> Array:
+    """Returns values [channels, ...] of `count` groups with the channels of each group padded to blocks of four."""
+    return values if count == 1 else np.concatenate([padded(each, LANES) for each in np.split(values, count)])
+
+
 @implements
 class MveS8(Implementation):
     """int8: two pixels and four channels at once, sixteen taps per instruction."""
@@ -125,12 +135,11 @@ class MveS8(Implementation):
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        if op.attributes(node).dilations != (1, 1):
-            return "is for windows without dilation"
         reason = packing.refusal(node, Precision.INT8, op.AXIS)
-        if reason is not None or groups(node) != 1:
-            return reason or "is for a single group"
-        return refusal(node, op.attributes(node).activation, op.AXIS)
+        if reason is None and four_pixels.scattered(node):
+            step = four_pixels.dilations(node)[1] * node.input(INPUT).shape[3]
+            reason = f"is for taps within {MAX_ADVANCE} bytes, got {step}" if step > MAX_ADVANCE else None
+        return reason or refusal(node, op.attributes(node).activation, op.AXIS)
 
     @override
     def knobs(self, node: Node, target: Target) -> tuple[Knob, ...]:
@@ -164,6 +173,9 @@ class MveS8(Implementation):
             # The first four channels of all pixels are written before the others are computed.
             return None
         found = self._four_pixels(node, x, y, result)
+        if four_pixels.dilations(node)[0] > 1:
+            # The line buffer is filled anew for each row of results.
+            return distance(sliding_window(node), x, y, Reads.ROW)
         if found is not None:
             return distance(sliding_window(node), x, y, found.reads)
         return distance(sliding_window(node), x, y, Reads.STAGED if line_buffer_cols(node, x) else Reads.PAIR)
@@ -198,7 +210,7 @@ def _four_pixels(
     height = op.window(node)[0]
     return KernelCall(
         header=four_pixels.HEADER,
-        function="aboard_conv2d_four_pixels_mve",
+        function=four_pixels.FUNCTION + ("_scattered" if four_pixels.scattered(node) else ""),
         params_type="aboard_conv2d_four_pixels_mve_t",
         params=params,
         arguments=(
@@ -215,8 +227,10 @@ def _four_pixels(
 
 
 def _staged(node: Node, x: View) -> bool:
-    """True if windows must be copied: their rows are no whole chunks, or too far apart for an instruction."""
+    """True if windows must be copied: their rows are no whole chunks, not contiguous, or too far apart."""
     height, width = op.window(node)
+    if four_pixels.scattered(node):
+        return True
     run, stride = width * x.channels, line_buffer_cols(node, x) * x.channels or x.row_stride
     reached = height == 1 or (0 <= stride - run <= MAX_ADVANCE and run <= _MAX_ROW * CHUNK)
     return run % CHUNK > 0 or not reached
@@ -241,17 +255,22 @@ def _pixel_pairs(
         "alone": int(_alone(node, x, y) and result.is_plain_single),
         "epilogue": result.params,
     }
-    scratch = Scratch(scratch_bytes(height, cols * x.channels, column), align=CHUNK, persistent=cols > 0)
+    keeps = cols > 0 and four_pixels.dilations(node)[0] == 1
+    # Copies of taps exceed the first column too.
+    gap = CHUNK if four_pixels.scattered(node) else 0
+    scratch = Scratch(scratch_bytes(height, cols * x.channels, column) + gap, align=CHUNK, persistent=keeps)
+    count = groups(node)
+    constants = EpilogueMve(result.form, by_group(result.rows.T, count).T, result.params)
     return KernelCall(
         header=HEADER,
-        function="aboard_conv2d_mve",
+        function="aboard_conv2d_mve" + ("_scattered" if four_pixels.scattered(node) else ""),
         params_type="aboard_conv2d_mve_t",
         params=params,
         arguments=(
             InputArg(INPUT, "const int8_t *"),
             OutputArg(0, "int8_t *"),
-            ConstantArg(PackedConstant("weights", pack(matrix), align=CHUNK)),
-            ConstantArg(PackedConstant("constants", result.blocks(), align=CHUNK)),
+            ConstantArg(PackedConstant("weights", pack(by_group(matrix, count)), align=CHUNK)),
+            ConstantArg(PackedConstant("constants", constants.blocks(), align=CHUNK)),
             ScratchArg(scratch, "int8_t *"),
         ),
         rows=y.rows,

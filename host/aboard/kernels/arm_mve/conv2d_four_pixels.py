@@ -19,9 +19,11 @@ from aboard.kernels.arm_mve.epilogue import EpilogueForm, EpilogueMve
 from aboard.kernels.contract import Literal, PackedConstant, Scratch, View
 from aboard.kernels.overlap import Reads
 from aboard.kernels.weights import padded
+from aboard.kernels.windowed import groups
 from aboard.ops import conv2d as op
+from aboard.ops.window import reach
 
-HEADER = "arm_mve/conv2d_four_pixels.h"
+HEADER, FUNCTION = "arm_mve/conv2d_four_pixels.h", "aboard_conv2d_four_pixels_mve"
 
 #: Bytes of a chunk, pixels computed at once.
 CHUNK, PIXELS = 16, 4
@@ -58,6 +60,7 @@ class FourPixels:
         distance: Bytes from one window to the next.
         exact: True if a window is as long as its chunks.
         copies: True if the last pixels are copied for DIRECT.
+        keeps: True if the line buffer keeps its content from one row of results to the next.
     """
 
     source: Source
@@ -69,6 +72,7 @@ class FourPixels:
     distance: int
     exact: bool
     copies: bool = False
+    keeps: bool = True
 
     @property
     def reads(self) -> Reads:
@@ -84,14 +88,25 @@ class FourPixels:
         """Returns the scratch: line buffer, im2col columns or pixels, and the bytes that vectors read beyond these."""
         direct = 3 * self.distance + self.chunks * CHUNK if self.copies else 0
         own = {Source.DIRECT: direct, Source.LINE_BUFFER: 0, Source.IM2COL: PIXELS * self.distance + CHUNK}[self.source]
-        return Scratch(buffer_bytes + own, align=CHUNK, persistent=self.cols > 0)
+        return Scratch(buffer_bytes + own, align=CHUNK, persistent=self.cols > 0 and self.keeps)
+
+
+def dilations(node: Node) -> tuple[int, int]:
+    """Returns the pixels from one tap of a convolution to the next (down, right); 1 where there is one tap."""
+    (height, width), (down, right) = op.window(node), op.attributes(node).dilations
+    return (down if height > 1 else 1), (right if width > 1 else 1)
+
+
+def scattered(node: Node) -> bool:
+    """True if rows of a window are not contiguous: they have a dilation, or the channels of one of several groups."""
+    return groups(node) > 1 or dilations(node)[1] > 1
 
 
 def possible(node: Node, x: View, y: View, result: EpilogueMve, *, sliding: bool = True) -> list[FourPixels]:
     """Returns the sources of windows for four pixels at a time, the preferred first; none if pixel pairs are better.
 
     Args:
-        node: A convolution of one group without dilation.
+        node: A convolution.
         x: View of the input.
         y: View of the result.
         result: The epilogue of its sums.
@@ -100,7 +115,12 @@ def possible(node: Node, x: View, y: View, result: EpilogueMve, *, sliding: bool
     if y.rows * y.cols < _LEAST_PIXELS:
         return []
     limited = (result.params["low"], result.params["high"]) != (-128, 127)
-    if limited or result.form is EpilogueForm.DOUBLE or y.channels % 2 or not 0 <= 3 * y.pixel_stride < _MAX_SCATTER:
+    if (
+        limited
+        or result.form is EpilogueForm.DOUBLE
+        or y.channels // groups(node) % 2
+        or not 0 <= 3 * y.pixel_stride < _MAX_SCATTER
+    ):
         return []
     found = (_direct(node, x, y), _line_buffer(node, x, y, sliding=sliding), _im2col(node, x, y))
     return [each for each in found if each is not None]
@@ -114,7 +134,7 @@ def _direct(node: Node, x: View, y: View) -> FourPixels | None:
     attrs = op.attributes(node)
     distance, chunks = attrs.strides[1] * x.pixel_stride, math.ceil(x.channels / CHUNK)
     aligned = all(bytes_ % 4 == 0 for bytes_ in (x.offset, x.row_stride, x.pixel_stride))
-    plain = op.window(node) == (1, 1) and not attrs.padding.any and x.buffer_rows >= x.rows
+    plain = op.window(node) == (1, 1) and groups(node) == 1 and not attrs.padding.any and x.buffer_rows >= x.rows
     if not (plain and aligned and distance + (chunks - 1) * CHUNK <= _MAX_OFFSET):
         return None
     joined = attrs.strides == (1, 1) and _whole_rows(x, y)
@@ -123,8 +143,8 @@ def _direct(node: Node, x: View, y: View) -> FourPixels | None:
 
 
 def _line_buffer(node: Node, x: View, y: View, *, sliding: bool) -> FourPixels | None:
-    attrs, (height, width) = op.attributes(node), op.window(node)
-    if x.channels % CHUNK or y.cols < PIXELS:
+    attrs, (height, width), down = op.attributes(node), op.window(node), dilations(node)[0]
+    if x.channels % CHUNK or y.cols < PIXELS or scattered(node):
         return None
     stride, depth = attrs.strides[1], x.channels
     cols = (y.cols - 1) * stride + width
@@ -134,19 +154,23 @@ def _line_buffer(node: Node, x: View, y: View, *, sliding: bool) -> FourPixels |
     furthest = (PIXELS + taps - 2) * distance + run - CHUNK
     if furthest > _MAX_OFFSET or cols * depth > _MAX_ADVANCE:
         return None
-    return FourPixels(Source.LINE_BUFFER, False, cols, height, taps, run // CHUNK, distance, True)
+    return FourPixels(
+        Source.LINE_BUFFER, False, cols, height, taps, run // CHUNK, distance, exact=True, keeps=down == 1
+    )
 
 
 def _im2col(node: Node, x: View, y: View) -> FourPixels | None:
-    attrs, (height, width) = op.attributes(node), op.window(node)
-    chunks = math.ceil(height * width * x.channels / CHUNK)
+    attrs, (height, width), (down, right) = op.attributes(node), op.window(node), dilations(node)
+    chunks = math.ceil(height * width * x.channels // groups(node) / CHUNK)
     # Copies of rows may read beyond the last row.
     distance = (chunks + 1) * CHUNK
     if distance + (chunks - 1) * CHUNK > _MAX_OFFSET:
         return None
     lies = not attrs.padding.any and x.buffer_rows >= x.rows and x.pixel_stride == x.channels
-    cols = 0 if lies else (y.cols - 1) * attrs.strides[1] + width
-    return FourPixels(Source.IM2COL, _whole_rows(y), cols, 1, 1, chunks, distance, exact=True)
+    plain = lies and down == 1 and not scattered(node)
+    cols = 0 if plain else (y.cols - 1) * attrs.strides[1] + reach(width, right)
+    joined = _whole_rows(y) and not scattered(node)
+    return FourPixels(Source.IM2COL, joined, cols, 1, 1, chunks, distance, exact=True, keeps=down == 1)
 
 
 def pack(found: FourPixels, matrix: Array, result: EpilogueMve) -> PackedConstant:

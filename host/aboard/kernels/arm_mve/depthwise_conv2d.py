@@ -11,7 +11,8 @@ from typing_extensions import override
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_mve import depthwise_packed as packed
-from aboard.kernels.arm_mve.epilogue import LANES, EpilogueMve, epilogue, refusal
+from aboard.kernels.arm_mve import packed_words as records
+from aboard.kernels.arm_mve.epilogue import LANES, EpilogueForm, EpilogueMve, epilogue, refusal
 from aboard.kernels.contract import (
     ConstantArg,
     Implementation,
@@ -86,24 +87,25 @@ class MveS8(Implementation):
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        if attributes(node).dilations != (1, 1):
-            return "is for windows without dilation"
-        if op.depth_multiplier(node) != 1:
-            return "is for one output channel per input channel"
         reason = packing.refusal(node, Precision.INT8, op.AXIS)
         reason = reason or refusal(node, attributes(node).activation, op.AXIS)
         if reason is not None or _chosen(node) is not None:
             return reason
-        if not _few_taps(node):
-            return f"is for windows of at most {ROWS} rows, {COLS} columns and {TAPS} taps"
-        return None
+        if _sixteen_at_once(node):
+            return None
+        if _epilogue(node).form is EpilogueForm.DOUBLE:
+            few = f"at most {ROWS} rows, {COLS} columns and {TAPS} taps, without dilation and depth multiplier"
+            return f"is for windows of {few}, where a sum is multiplied by 1 or more"
+        return (
+            f"is for windows of at most {packed.MOST_PARTS} times 4x4 taps, and strides of at most {packed.MOST_STRIDE}"
+        )
 
     @override
     def knobs(self, node: Node, target: Target) -> tuple[Knob, ...]:
         own, found = _chosen(node), packed.possible(node, _epilogue(node))
         names = [
             _SIXTEEN if own is None else own.name,
-            *([_SIXTEEN] if _few_taps(node) else []),
+            *([_SIXTEEN] if _sixteen_at_once(node) else []),
             *(g.name for g in found),
         ]
         by_rows = [g for g in found if g.across.number == 0 and g.whole_bytes <= packed.MOST_WHOLE_BYTES]
@@ -167,13 +169,13 @@ class MveS8(Implementation):
         params = packed.params(node, fitting, found.whole, x, y, result)
         return KernelCall(
             header=packed.HEADER,
-            function="aboard_depthwise_packed_mve",
+            function=fitting.function,
             params_type="aboard_depthwise_packed_mve_t",
             params=params,
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(packed.pack(fitting, matrix, result)),
+                ConstantArg(records.pack(fitting, matrix, result)),
                 ScratchArg(Scratch(packed.scratch_bytes(fitting, found.whole, x), align=BLOCK), "int8_t *"),
             ),
             rows=y.rows,
@@ -189,14 +191,15 @@ def _epilogue(node: Node) -> EpilogueMve:
     return epilogue(node, matrix, packing.bias(node), attributes(node).activation, op.AXIS)
 
 
-def _few_taps(node: Node) -> bool:
+def _sixteen_at_once(node: Node) -> bool:
     """True if sixteen channels can be computed at once."""
-    height, width = window(node)
-    return height <= ROWS and width <= COLS and height * width <= TAPS
+    (height, width), attrs = window(node), attributes(node)
+    few_taps = height <= ROWS and width <= COLS and height * width <= TAPS
+    return few_taps and attrs.dilations == (1, 1) and op.depth_multiplier(node) == 1
 
 
 def _chosen(node: Node) -> packed.PackedGeometry | None:
-    return packed.chosen(node, _epilogue(node), alone=not _few_taps(node))
+    return packed.chosen(node, _epilogue(node), alone=not _sixteen_at_once(node))
 
 
 def _channels_at_once(node: Node, x: View, y: View, matrix: Array, result: EpilogueMve) -> KernelCall:

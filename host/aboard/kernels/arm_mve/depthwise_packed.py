@@ -1,21 +1,21 @@
 """depthwise_conv2d of int8 with Helium, one channel at a time: the axis that is packed into words, and the packing.
 
-`arm_mve/depthwise_packed.h` computes eight results of a channel in about 26 instructions. Its pixels are packed into
-words; the cost of packing, and the wasted results at the ends, depend on the shape. The cheapest geometry is used if
-it costs less than sixteen channels at once (`arm_mve/depthwise_conv2d.h`).
+`arm_mve/depthwise_packed.h` computes eight results of a channel in about 26 instructions, and in 19 more for each part
+of a window that has more than 4x4 taps. Its pixels are packed into words; the cost of packing, and the wasted results
+at the ends, depend on the shape. The cheapest geometry is used if it costs less than sixteen channels at once
+(`arm_mve/depthwise_conv2d.h`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
-import numpy as np
-
-from aboard.ir import Array, Node
+from aboard.ir import Node
 from aboard.kernels.arm_mve.epilogue import EpilogueForm, EpilogueMve
-from aboard.kernels.contract import Literal, PackedConstant, View
+from aboard.kernels.contract import Literal, View
 from aboard.ops.conv2d import attributes, window
 from aboard.ops.weighted import INPUT
 
@@ -24,17 +24,20 @@ HEADER = "arm_mve/depthwise_packed.h"
 #: Channels packed at once, and bytes of a vector of weights.
 BLOCK = 16
 
-#: ABOARD_DEPTHWISE_PACKED_RECORD, and the position of the single rounding's constants in a record.
-RECORD, CONSTANTS = 32, 20
-
 #: Largest size of the strips of all lines of an image, in bytes, for copying all lines together: by choice, and at all.
 _WHOLE_BYTES, MOST_WHOLE_BYTES = 6144, 32768
 
-#: Largest offset of eight scattered results, largest step between loads, and largest distance of two strips.
+#: Largest offset of eight scattered results, largest step between loads, and largest distance of two parts or strips.
 _MAX_SCATTER, _MAX_STEP, _MAX_STRIP = 0xFFFF, 508, 0xFFFF
 
 #: Longest line of taps for which four windows fit a vector.
 _MAX_LINE = 13
+
+#: Most parts of a window, because all are unrolled; windows of 16x16 taps have as many.
+MOST_PARTS = 16
+
+#: Largest stride along words.
+MOST_STRIDE = _MAX_STEP // (4 * BLOCK)
 
 #: Instructions per channel and line outside of groups of eight results.
 _CALL = 20
@@ -44,15 +47,19 @@ _OTHER_TAP, _OTHER_PIXEL, _OTHER_ROW = 9.5, 36, 60
 
 
 class Packing(IntEnum):
-    """ABOARD_DEPTHWISE_PACKED_FOUR, _ONE and _ONE_AXIS."""
+    """ABOARD_DEPTHWISE_PACKED_FOUR, _ONE, _ONE_AXIS and _PARTS."""
 
     FOUR = 0
     ONE = 1
     ONE_AXIS = 2
+    PARTS = 3
 
 
-#: Instructions per group of eight results.
-_GROUP = {Packing.FOUR: 27, Packing.ONE: 33, Packing.ONE_AXIS: 27}
+#: Instructions per group of eight results; for windows of parts without those of each part.
+_GROUP = {Packing.FOUR: 27, Packing.ONE: 33, Packing.ONE_AXIS: 27, Packing.PARTS: 26}
+
+#: Instructions per part of a window and group of eight results, and for packing a word of sixteen channels.
+_PART, _PACK = 19, 14
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,7 @@ class ImageAxis:
         outputs: Pixels of the result.
         taps: Taps of a window.
         stride: Pixels from one window to the next.
+        dilation: Pixels from one tap to the next.
         pad: Pixels of padding before the first.
         padded: True with padding on either side.
     """
@@ -74,8 +82,14 @@ class ImageAxis:
     outputs: int
     taps: int
     stride: int
+    dilation: int
     pad: int
     padded: bool
+
+    @property
+    def parts(self) -> int:
+        """Groups of four taps."""
+        return -(-self.taps // 4)
 
 
 @dataclass(frozen=True)
@@ -97,6 +111,11 @@ class PackedGeometry:
     in_parts: bool | None = None
 
     @property
+    def function(self) -> str:
+        """The C function."""
+        return "aboard_depthwise_packed_mve" + ("_parts" if self.packing is Packing.PARTS else "")
+
+    @property
     def name(self) -> str:
         """Name in tuning records, unique among the geometries of a node."""
         axis = ("rows", "cols")[self.across.number]
@@ -113,7 +132,12 @@ class PackedGeometry:
             return results // 4 + 3
         if self.packing is Packing.FOUR:
             return results + 2
-        return (results - 1) * self.along.stride + 4
+        return (results - 1) * self.along.stride + (4 * self.parts[1] - 1) * self.along.dilation + 1
+
+    @property
+    def parts(self) -> tuple[int, int]:
+        """Parts of a window across and along."""
+        return (self.across.parts, self.along.parts) if self.packing is Packing.PARTS else (1, 1)
 
     @property
     def places(self) -> int:
@@ -135,7 +159,7 @@ class PackedGeometry:
     @property
     def strips(self) -> int:
         """Strips of a pass."""
-        return self.lines if self.packing is Packing.ONE else 1
+        return self.lines if self.packing is Packing.ONE else self.parts[0]
 
     @property
     def whole(self) -> bool:
@@ -149,10 +173,14 @@ class PackedGeometry:
 
     @property
     def cost(self) -> float:
-        """Instructions per channel of an image, without copying."""
+        """Instructions per channel of an image, without packing that takes as long as what the other kernel copies."""
         pairs, single = divmod(self.across.outputs, self.lines)
         groups = pairs * self.groups(self.lines) + single * self.groups(1)
-        return groups * _GROUP[self.packing] + self.passes * _CALL
+        found = groups * _GROUP[self.packing] + self.passes * _CALL
+        if self.packing is Packing.PARTS:
+            packed = self.passes * self.strips * self.places * _PACK / BLOCK
+            return found + groups * math.prod(self.parts) * _PART + packed
+        return found
 
     def fits(self, y: View) -> bool:
         """True if one instruction can scatter the results of a group into a view."""
@@ -173,6 +201,7 @@ def _axes(node: Node) -> tuple[ImageAxis, ImageAxis]:
             outputs=node.output.shape[1 + i],
             taps=window(node)[i],
             stride=attrs.strides[i],
+            dilation=attrs.dilations[i],
             pad=before[i],
             padded=before[i] > 0 or after[i] > 0,
         )
@@ -189,17 +218,23 @@ def _geometries(node: Node, y: View) -> list[PackedGeometry]:
 
 
 def _of(across: ImageAxis, along: ImageAxis) -> Iterator[PackedGeometry]:
-    pitch = 4 * BLOCK
-    if across.taps == 1 and not across.padded and not along.padded and along.stride == 1 and along.taps <= _MAX_LINE:
+    pitch, most, dilated = 4 * BLOCK, max(across.taps, along.taps), max(across.dilation, along.dilation) > 1
+    line = across.taps == 1 and not across.padded and not along.padded and along.taps <= _MAX_LINE
+    if line and (along.stride, along.dilation) == (1, 1):
         yield PackedGeometry(Packing.ONE_AXIS, across, along, 1)
-    if max(across.taps, along.taps) <= 3 and (across.stride, along.stride) == (1, 1):
+    if most <= 3 and not dilated and (across.stride, along.stride) == (1, 1):
         yield PackedGeometry(Packing.FOUR, across, along, 2)
         yield PackedGeometry(Packing.FOUR, across, along, 1)
-    elif max(across.taps, along.taps) <= 4 and along.stride * pitch <= _MAX_STEP:
+    elif most <= 4 and along.stride <= MOST_STRIDE:
         pair = PackedGeometry(Packing.ONE, across, along, 2)
         if pair.places * pitch <= _MAX_STRIP:
             yield pair
         yield PackedGeometry(Packing.ONE, across, along, 1)
+    elif along.stride <= MOST_STRIDE:
+        found = PackedGeometry(Packing.PARTS, across, along, 1)
+        furthest = (found.parts[0] - 1) * found.places + (found.parts[1] - 1) * 4 * along.dilation
+        if math.prod(found.parts) <= MOST_PARTS and furthest * pitch <= _MAX_STRIP:
+            yield found
 
 
 def possible(node: Node, result: EpilogueMve) -> list[PackedGeometry]:
@@ -208,10 +243,10 @@ def possible(node: Node, result: EpilogueMve) -> list[PackedGeometry]:
     They apply to tensors stored whole; `viewed` adapts them to other views.
 
     Args:
-        node: A depthwise convolution without dilation and multiplier.
+        node: A depthwise convolution.
         result: The epilogue of its sums.
     """
-    if result.form is EpilogueForm.DOUBLE or (result.params["low"], result.params["high"]) != (-128, 127):
+    if result.form is EpilogueForm.DOUBLE:
         return []
     # If an image is copied in parts, the parts are rows, so that the result can overwrite the operand.
     return [g for g in _geometries(node, View.whole(node.output.shape, 1)) if g.whole or g.across.number == 0]
@@ -228,8 +263,13 @@ def chosen(node: Node, result: EpilogueMve, alone: bool = False) -> PackedGeomet
     found = next(iter(possible(node, result)), None)
     rows, cols = _axes(node)
     pixel = rows.taps * cols.taps * _OTHER_TAP + _OTHER_PIXEL
-    other = rows.outputs * (cols.outputs * pixel + _OTHER_ROW) / BLOCK
+    other = rows.outputs * (cols.outputs * pixel + _OTHER_ROW) / _used_lanes(node.output.shape[3])
     return found if found is not None and (alone or found.cost <= other) else None
+
+
+def _used_lanes(channels: int) -> float:
+    """Returns the lanes that the other kernel uses of each vector: few channels share a vector with the next pixels."""
+    return BLOCK if channels in (1, 2, 4, 8) else channels / -(-channels // BLOCK)
 
 
 def viewed(node: Node, found: PackedGeometry, y: View) -> PackedGeometry | None:
@@ -237,23 +277,6 @@ def viewed(node: Node, found: PackedGeometry, y: View) -> PackedGeometry | None:
     if found.fits(y):
         return found
     return next((g for g in _geometries(node, y) if found.whole or g.across.number == 0), None)
-
-
-def pack(found: PackedGeometry, matrix: Array, result: EpilogueMve) -> PackedConstant:
-    """Returns the records of all channels: weights [channels, taps] as packed for the geometry, and constants."""
-    across, along = found.across, found.along
-    records = np.zeros((len(matrix), RECORD), np.int8)
-    if found.packing is Packing.ONE_AXIS:
-        records[:, 3 : 3 + along.taps] = matrix
-    else:
-        by_rows = across.number == 0
-        windows = matrix.reshape(len(matrix), *((across.taps, along.taps) if by_rows else (along.taps, across.taps)))
-        skipped = 1 if found.packing is Packing.FOUR else 0
-        words = records.reshape(len(records), RECORD // 4, 4)
-        words[:, skipped : skipped + along.taps, : across.taps] = windows.swapaxes(1, 2) if by_rows else windows
-    constants = np.ascontiguousarray(result.rows.T.astype("<i4"))
-    records[:, CONSTANTS:] = constants.view(np.int8)
-    return PackedConstant("records", records, align=BLOCK, form="int8")
 
 
 def _words(found: PackedGeometry, x: View) -> int:
@@ -266,8 +289,8 @@ def params(node: Node, found: PackedGeometry, whole: bool, x: View, y: View, res
     """Returns the fields of `aboard_depthwise_packed_mve_t`; `whole` copies all lines of an image together."""
     shape = node.input(INPUT).shape
     return {
-        "across": _axis(found.across, x, y),
-        "along": _axis(found.along, x, y),
+        "across": _axis(found.across, found.parts[0], x, y),
+        "along": _axis(found.along, found.parts[1], x, y),
         "form": int(found.packing),
         "lines": found.lines,
         "slab": found.passes if whole else 1,
@@ -275,6 +298,7 @@ def params(node: Node, found: PackedGeometry, whole: bool, x: View, y: View, res
         "image_in": shape[1] * x.row_stride,
         "image_out": node.output.shape[1] * y.row_stride,
         "channels": x.channels,
+        "multiplier": y.channels // x.channels,
         "words": _words(found, x),
         "places": found.places,
         "zero_point": node.input(INPUT).quant.zero_point,
@@ -289,11 +313,13 @@ def scratch_bytes(found: PackedGeometry, whole: bool, x: View) -> int:
     return (found.passes if whole else 1) * found.strips * strip + found.beyond * place
 
 
-def _axis(axis: ImageAxis, x: View, y: View) -> dict[str, Literal]:
+def _axis(axis: ImageAxis, parts: int, x: View, y: View) -> dict[str, Literal]:
     return {
         "inputs": axis.inputs,
         "outputs": axis.outputs,
         "stride": axis.stride,
+        "dilation": axis.dilation,
+        "parts": parts,
         "pad": axis.pad,
         "in_stride": (x.row_stride, x.pixel_stride)[axis.number],
         "out_stride": (y.row_stride, y.pixel_stride)[axis.number],

@@ -1,0 +1,57 @@
+"""depthwise_conv2d of int8 with Helium, one channel at a time: the records of weights and constants.
+
+`depthwise_packed.py` chooses the geometry; `arm_mve/packed_words.h` reads the records.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aboard.ir import Array
+from aboard.kernels.arm_mve.depthwise_packed import BLOCK, PackedGeometry, Packing
+from aboard.kernels.arm_mve.epilogue import EpilogueMve
+from aboard.kernels.contract import PackedConstant
+
+#: ABOARD_DEPTHWISE_PACKED_RECORD, and the position of the epilogue's constants in such a record.
+RECORD, CONSTANTS = 32, 20
+
+
+def pack(found: PackedGeometry, matrix: Array, result: EpilogueMve) -> PackedConstant:
+    """Returns the records of all channels: weights [channels, taps] as packed for the geometry, and constants."""
+    across, along = found.across, found.along
+    if found.packing is Packing.PARTS:
+        return PackedConstant("records", _records_of_parts(found, matrix, result), align=BLOCK, form="int8")
+    records = np.zeros((len(matrix), RECORD), np.int8)
+    if found.packing is Packing.ONE_AXIS:
+        records[:, 3 : 3 + along.taps] = matrix
+    else:
+        skipped = 1 if found.packing is Packing.FOUR else 0
+        words = records.reshape(len(records), RECORD // 4, 4)
+        words[:, skipped : skipped + along.taps, : across.taps] = _windows(found, matrix)
+    records[:, CONSTANTS:] = _constants(result)
+    return PackedConstant("records", records, align=BLOCK, form="int8")
+
+
+def _windows(found: PackedGeometry, matrix: Array) -> Array:
+    """Returns weights [channels, taps] as [channels, taps along, taps across]."""
+    across, along = found.across, found.along
+    if across.number == 1:
+        return matrix.reshape(len(matrix), along.taps, across.taps)
+    windows: Array = matrix.reshape(len(matrix), across.taps, along.taps).swapaxes(1, 2)
+    return windows
+
+
+def _constants(result: EpilogueMve) -> Array:
+    """Returns the constants of the epilogue as bytes [channels, 12]."""
+    constants: Array = np.ascontiguousarray(result.rows.T.astype("<i4")).view(np.int8)
+    return constants
+
+
+def _records_of_parts(found: PackedGeometry, matrix: Array, result: EpilogueMve) -> Array:
+    """Returns the records of the form PARTS: vectors of weights, the parts along innermost; constants; and a word."""
+    across, along = found.parts
+    full = np.zeros((len(matrix), 4 * along, 4 * across), np.int8)
+    full[:, : found.along.taps, : found.across.taps] = _windows(found, matrix)
+    parts = full.reshape(len(matrix), along, 4, across, 4).transpose(0, 3, 1, 2, 4).reshape(len(matrix), -1)
+    records: Array = np.concatenate([parts, _constants(result), np.zeros((len(matrix), 4), np.int8)], axis=1)
+    return records
