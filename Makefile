@@ -69,7 +69,7 @@ demo: setup
 	@$(BIN)/python -m aboard.demo
 
 test: setup-dev
-	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q --junitxml=$(VENV)/tests.xml
 
 test-full: setup-dev
 	@ABOARD_FULL=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q
