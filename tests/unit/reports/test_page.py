@@ -269,7 +269,7 @@ def test_other_variants() -> None:
     assert [(row["instructions, predicted"], row["flash, predicted"]) for row in rows] == [
         (f"{each.instructions:+,}", f"{each.flash_bytes:+,}") for each in others
     ]
-    assert "No layer could be faster and larger" in page.html(report("c -mcpu=cortex-m4", "digits_f32"))
+    assert "No layer could be faster and larger" in page.html(report("c -mcpu=cortex-m0", "digits_f32"))
 
 
 def test_each_arena_has_its_picture() -> None:
