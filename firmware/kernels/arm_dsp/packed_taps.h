@@ -31,9 +31,9 @@
 #define ABOARD_DSP_PACKED_SUMS 3
 #define ABOARD_DSP_PACKED_TOGETHER 3
 
-/** 1: assembly loads words in runs, in which a load takes one cycle. Code without optimisation would need a register
- * for the address of each word. */
-#if ABOARD_DSP_ASM && defined(__OPTIMIZE__)
+/** 1: assembly loads words in runs, in which a load takes one cycle. clang, and code without optimisation, would need a
+ * register for the address of each word. */
+#if ABOARD_DSP_ASM && defined(__OPTIMIZE__) && !defined(__clang__)
 #define ABOARD_DSP_PACKED_ASM 1
 #else
 #define ABOARD_DSP_PACKED_ASM 0
