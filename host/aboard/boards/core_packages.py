@@ -93,7 +93,7 @@ def _cpu(core: AddedCore, source: str, same: Extension | None) -> Cpu:
     return replace(
         known,
         name=core.name,
-        like=known.name,
+        like=known.compiler_name,
         features=known.features | core.features,
         modifiers=(),
         optional=tuple(m for m in known.optional if removes(m) & known.features),

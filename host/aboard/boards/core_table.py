@@ -58,8 +58,8 @@ class Cpu:
 
     Attributes:
         name: Name with its modifiers: `cortex-m4`, `cortex-m33+nodsp`, `rv32imc`, `x86-64`.
-        arch: Instruction set: `armv6-m`, `armv7-m`, `armv7e-m`, `armv8-m.main`, `armv8.1-m.main`, `rv32`, `x86-64`,
-            `aarch64`; `c99` for `generic`.
+        arch: Instruction set: `armv6-m`, `armv7-m`, `armv7e-m`, `armv8-m.base`, `armv8-m.main`, `armv8.1-m.main`,
+            `rv32`, `x86-64`, `aarch64`; `c99` for `generic`.
         features: Features: `thumb2`, `div` (integer division), `mul64` (32 x 32 to 64 bits), `dsp` (SXTB16,
             SMLAD), `fpu` (float32), `fpu64` (float64), `mve` and `mve_float` (Helium), `unaligned` (load and store of
             words at any address), `atomics`, `compressed`, `simd` (vectors of a host-class core).
@@ -68,7 +68,7 @@ class Cpu:
         modifiers: Modifiers for the units that are left out, sorted.
         endianness: Byte order of data; `any` for `generic`.
         pointer_bytes: Bytes of an address; None for `generic`.
-        like: For a core of a package, the known core that it is derived from, with modifiers; else empty.
+        like: The core that it is compiled and priced as, with modifiers; empty if that is the core itself.
         keys: Implementation keys besides those that follow from the features.
         added_flags: Flags of each compiler after those that follow from the other attributes.
     """
@@ -110,7 +110,7 @@ class Cpu:
     @property
     def is_arm_m(self) -> bool:
         """True for Cortex-M cores."""
-        return self.arch.endswith(("-m", "-m.main"))
+        return self.arch.endswith(("-m", "-m.base", "-m.main"))
 
     @property
     def is_riscv(self) -> bool:
@@ -255,6 +255,10 @@ _MAC_INSTRUCTIONS: Mapping[str, tuple[tuple[str | None, MacInstruction], ...]] =
 
 _ARM_M3 = frozenset({"thumb2", "div", "mul64", "unaligned", "atomics"})
 _RV_IMC = frozenset({"div", "mul64", "compressed"})
+_ARM_M33 = _ARM_M3 | {"dsp", "fpu"}
+_ARM_M55 = _ARM_M33 | {"fpu64", "mve", "mve_float"}
+#: Units that cores of Armv8-M may lack. In gcc, Helium implies DSP, so the modifier nodsp is not offered with it.
+_LACK_M33, _LACK_M55 = ("nodsp", "nofp"), ("nofp", "nomve", "nomve.fp")
 _HOST = frozenset({"div", "mul64", "unaligned", "atomics", "fpu", "fpu64", "simd"})
 
 #: The cores without modifiers, by name.
@@ -266,15 +270,13 @@ CORES: Mapping[str, Cpu] = {
         Cpu("cortex-m3", "armv7-m", _ARM_M3),
         Cpu("cortex-m4", "armv7e-m", _ARM_M3 | {"dsp", "fpu"}, fpu="fpv4-sp-d16", optional=("nofp",)),
         Cpu("cortex-m7", "armv7e-m", _ARM_M3 | {"dsp", "fpu", "fpu64"}, fpu="fpv5-d16", optional=("nofp", "nofp.dp")),
-        Cpu("cortex-m33", "armv8-m.main", _ARM_M3 | {"dsp", "fpu"}, fpu="fpv5-sp-d16", optional=("nodsp", "nofp")),
-        Cpu(
-            "cortex-m55",
-            "armv8.1-m.main",
-            _ARM_M3 | {"dsp", "fpu", "fpu64", "mve", "mve_float"},
-            fpu="auto",
-            # In gcc, Helium implies DSP, so the modifier nodsp is not offered.
-            optional=("nofp", "nomve", "nomve.fp"),
-        ),
+        Cpu("cortex-m23", "armv8-m.base", frozenset({"div"})),
+        # Compilers know the cores that are like another late or not at all.
+        Cpu("cortex-m33", "armv8-m.main", _ARM_M33, fpu="fpv5-sp-d16", optional=_LACK_M33),
+        Cpu("cortex-m35p", "armv8-m.main", _ARM_M33, fpu="fpv5-sp-d16", optional=_LACK_M33, like="cortex-m33"),
+        Cpu("cortex-m55", "armv8.1-m.main", _ARM_M55, fpu="auto", optional=_LACK_M55),
+        Cpu("cortex-m52", "armv8.1-m.main", _ARM_M55, fpu="auto", optional=_LACK_M55, like="cortex-m55"),
+        Cpu("cortex-m85", "armv8.1-m.main", _ARM_M55, fpu="auto", optional=_LACK_M55, like="cortex-m55"),
         Cpu("rv32imc", "rv32", _RV_IMC),
         Cpu("rv32imac", "rv32", _RV_IMC | {"atomics"}),
         Cpu("rv32imafc", "rv32", _RV_IMC | {"atomics", "fpu"}, fpu="f"),

@@ -96,8 +96,8 @@ class UnicornRunner(Runner):
     @override
     def supports(cls, board: Board) -> str | None:
         core = cpus.find(board.core().mcpu)
-        if core.base == "cortex-m55":
-            return "whose cortex-m55 Unicorn does not have"
+        if core.known_base == "cortex-m55":
+            return f"whose {core.base} Unicorn does not have"
         return None if board.emulator.unicorn else "whose file has no [emulator.unicorn]"
 
     @classmethod

@@ -127,6 +127,16 @@ def _refusal(call, error=BoardError):
     return str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "core"), [("CM0PLUS", "cortex-m0plus"), ("CM35P", "cortex-m35p+nodsp"), ("CM85", "cortex-m85+nomve")]
+)
+def test_cores_of_svd_files(svd_file, added, name, core):
+    svd_file.write_text(SVD.replace("CM4", name))
+    words = ("--memory", "flash:flash:0x08000000:512K", "--memory", "ram:ram:0x20000000:0x20000")
+    board = added("--svd", svd_file, *words)("acme/fast")
+    assert board.core().mcpu == core
+
+
 def test_what_is_refused(archive, svd_file, tmp_path, monkeypatch):
     base = zephyr_tree.write(tmp_path / "zephyr")
     described = pack.describe(archive, "FAST512", None)

@@ -37,6 +37,9 @@ def test_a_config_is_read(tmp_path: Path) -> None:
         (["ARM", "CPU_CORTEX_M55", "ARMV8_1_M_MVEI", "ARMV8_1_M_MVEF", "CPU_HAS_FPU"], "cortex-m55"),
         (["ARM", "CPU_CORTEX_M55", "ARMV8_1_M_MVEI", "CPU_HAS_FPU"], "cortex-m55+nomve.fp"),
         (["ARM", "CPU_CORTEX_M55", "CPU_HAS_FPU"], "cortex-m55+nomve"),
+        (["ARM", "CPU_CORTEX_M85", "ARMV8_1_M_MVEI", "ARMV8_1_M_MVEF", "CPU_HAS_FPU"], "cortex-m85"),
+        (["ARM", "CPU_CORTEX_M35P", "ARMV8_M_DSP", "CPU_HAS_FPU"], "cortex-m35p"),
+        (["ARM", "CPU_CORTEX_M23"], "cortex-m23"),
         (["RISCV", "RISCV_ISA_RV32I", "RISCV_ISA_EXT_M", "RISCV_ISA_EXT_A", "RISCV_ISA_EXT_C"], "rv32imac"),
         (["RISCV", "RISCV_ISA_RV32I", "RISCV_ISA_EXT_M", "RISCV_ISA_EXT_C"], "rv32imc"),
     ],
@@ -49,7 +52,7 @@ def test_cores(lines: list[str], expected: str) -> None:
     ("lines", "message"),
     [
         (["ARCH=xtensa"], r"zephyr:b: no kernels for its core, got architecture xtensa, expected one of: .*cortex-m4"),
-        (["ARCH=arm", "CPU_CORTEX_M23"], r"got architecture arm \(cortex-m23\), expected one of"),
+        (["ARCH=arm", "CPU_CORTEX_M1"], r"got architecture arm \(cortex-m1\), expected one of"),
         (["RISCV", "ARCH=riscv", "64BIT"], r"got architecture riscv, expected"),
         (["ARCH_POSIX"], r"is a 32-bit process, .* Say --board zephyr:native_sim/native/64"),
     ],

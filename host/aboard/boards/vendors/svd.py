@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element
 from aboard.boards.vendors import cores, markup
 from aboard.errors import BoardError
 
-_CORES = re.compile(r"CM(\d+)(PLUS|\+)?$")
+_CORES = re.compile(r"CM(\d+P?)(PLUS|\+)?$")
 _SERIAL = re.compile(r"US?ARTE?\d*$|UART")
 
 
@@ -94,7 +94,7 @@ def _mcpu(cpu: Element | None) -> str | None:
     found = _CORES.match(cpu.findtext("name", "")) if cpu is not None else None
     if cpu is None or found is None:
         return None
-    base = f"cortex-m{found[1]}{'plus' if found[2] else ''}"
+    base = f"cortex-m{found[1].lower()}{'plus' if found[2] else ''}"
     double = _true(cpu, "fpuDP")
     fpu = "none" if not _true(cpu, "fpuPresent") else "double" if double else "single"
     dsp = base in ("cortex-m4", "cortex-m7") or _true(cpu, "dspPresent")

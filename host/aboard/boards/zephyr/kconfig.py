@@ -62,7 +62,7 @@ def core(config: Config, board: str) -> Core:
 
 def _arm(config: Config) -> str | None:
     """Returns gcc's name of a Cortex-M core, with modifiers for the units that the core lacks."""
-    found = next((symbol for symbol in config if re.fullmatch(_ARM_M + r"\d+(PLUS)?", symbol)), None)
+    found = next((symbol for symbol in config if re.fullmatch(_ARM_M + r"\d+(PLUS|P)?", symbol)), None)
     if found is None:
         return None
     base = f"cortex-m{found.removeprefix(_ARM_M).lower()}"
