@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -31,16 +32,18 @@ def imports(module: str) -> Iterator[str]:
                 yield inner if inner in FILES else node.module
 
 
-#: What each file imports. A package imports its own modules to register or to name them, which makes no circle.
-EDGES = {
-    module: {other for other in imports(module) if other != module and not other.startswith(f"{module}.")}
-    for module in FILES
-}
+@functools.cache
+def edges() -> dict[str, set[str]]:
+    """Returns what each file imports. A package imports its own modules to register or name them: that is no circle."""
+    return {
+        module: {other for other in imports(module) if other != module and not other.startswith(f"{module}.")}
+        for module in FILES
+    }
 
 
-def circle(edges: Mapping[str, set[str]]) -> list[str]:
+def circle(imported: Mapping[str, set[str]]) -> list[str]:
     """Returns modules that import each other in a circle; empty where there is none."""
-    left = {module: set(others) for module, others in edges.items()}
+    left = {module: set(others) for module, others in imported.items()}
     while ends := {module for module, others in left.items() if not others & left.keys()}:
         left = {module: others for module, others in left.items() if module not in ends}
     return sorted(left)
@@ -68,14 +71,14 @@ def test_imports_go_one_way(name: str) -> None:
         f"{module} imports {other}"
         for module in FILES
         if room(module) == name
-        for other in EDGES[module]
+        for other in edges()[module]
         if RANK.get(room(other) or "", -1) > RANK[name]
     }
     assert upward == set()
 
 
 def test_no_files_import_each_other_in_a_circle() -> None:
-    assert circle(EDGES) == []
+    assert circle(edges()) == []
     assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["a", "b", "c"]
 
 
@@ -84,7 +87,7 @@ def test_the_device_path_never_names_the_compile_path() -> None:
         f"{module} imports {other}"
         for module in FILES
         if PATH.get(room(module) or "") in {"device", "both"}
-        for other in EDGES[module]
+        for other in edges()[module]
         if room(other) in COMPILE_PATH
     }
     assert found == set()
