@@ -12,10 +12,13 @@ import pytest
 from aboard.base import resources
 from fuzz import wire, wire_libfuzzer, wire_narrow
 from fuzz.campaign import Campaign, Options
+from support import rpc_device
 from support.examples import either
 from support.rpc_device import SANITIZERS, compile_c
 
 RPC = resources.firmware() / "rpc"
+#: Compiles a player that has a bug, of which no warning is an error.
+_BUGGY = ("gcc", *rpc_device.WARNINGS, "-Wno-error", *rpc_device.INCLUDES, "-O1", "-fsanitize=address")
 
 
 @pytest.fixture(scope="module")
@@ -97,42 +100,50 @@ BUGS = {
 }  # fmt: skip
 
 
-def _compile_with(
-    bug: tuple[str, str, str],
-    folder: Path,
-    compiler: str | tuple[str, ...],
-    *flags: str,
-    sources: list[Path] = wire.SOURCES,
-) -> Path:
+def _server_with(bug: tuple[str, str, str], folder: Path) -> Path:
+    """Returns a copy of the server's folder that has a bug."""
     name, text, instead = bug
     copy = Path(shutil.copytree(RPC, folder / "bugs" / "rpc"))
     source = copy / name
     before = source.read_text(encoding="utf-8")
     assert before.count(text) == 1
     source.write_text(before.replace(text, instead), encoding="utf-8")
-    return compile_c(folder / "buggy", sources, *flags, compiler=compiler, rpc=copy)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The object files of the player without a bug: a bug is in one of them."""
+    folder = tmp_path_factory.mktemp("objects")
+    sources = [*wire.SOURCES, *rpc_device.RPC_SOURCES]
+    subprocess.run([*_BUGGY, "-c", *sources], check=True, cwd=folder)
+    return folder
 
 
 @pytest.mark.parametrize("name", BUGS)
-def test_a_bug_is_noticed(name: str, tmp_path: Path) -> None:
+def test_a_bug_is_noticed(name: str, objects: Path, tmp_path: Path) -> None:
     file, text, instead = BUGS[name]
     # As the sum would wrap on a device, where size_t has 32 bits.
-    bug = (file, text, instead.replace("{sum}", "(uint32_t)(offset + count)"))
-    program = _compile_with(bug, tmp_path, "gcc", "-O1", "-fsanitize=address", "-Wno-error")
-    done = subprocess.run([program, "1", "200", "500"], capture_output=True, text=True)
+    server = _server_with((file, text, instead.replace("{sum}", "(uint32_t)(offset + count)")), tmp_path)
+    others = [path for path in objects.glob("*.o") if path.stem != Path(file).stem]
+    subprocess.run([*_BUGGY, server / file, *others, "-o", tmp_path / "buggy"], check=True)
+    done = subprocess.run([tmp_path / "buggy", "1", "200", "500"], capture_output=True, text=True)
     assert done.returncode != 0
 
 
 def test_a_sum_that_wraps_around_is_noticed_where_size_t_has_32_bits(tmp_path: Path) -> None:
     file, text, instead = BUGS["WRITE wraps around"]
-    bug = (file, text, instead.replace("{sum}", "offset + count"))
-    zig, flags = wire_narrow.compiler()
-    done = subprocess.run([_compile_with(bug, tmp_path, zig, *flags), "1", "20", "500"], capture_output=True, text=True)
+    program = wire_narrow.build(
+        tmp_path, _server_with((file, text, instead.replace("{sum}", "offset + count")), tmp_path)
+    )
+    done = subprocess.run([program, "1", "20", "500"], capture_output=True, text=True)
     assert (done.returncode, "got 0, expected 5" in done.stdout) == (1, True), done.stdout
 
 
 def test_a_failure_is_kept_and_repeated(tmp_path: Path, player: Path) -> None:
-    buggy = _compile_with(BUGS["the most is the fewest"], tmp_path, "gcc", *SANITIZERS)
+    buggy = compile_c(
+        tmp_path / "buggy", wire.SOURCES, *SANITIZERS, rpc=_server_with(BUGS["the most is the fewest"], tmp_path)
+    )
     one = campaign("wire", 1, 200_000, tmp_path / "kept")
     wire.play(one, buggy)
     assert (one.finish(), one.counts["failures"]) == (1, 1)
@@ -149,8 +160,9 @@ def test_a_failure_of_libfuzzer_is_kept_and_repeated(
     tmp_path: Path, libfuzzer: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(wire_libfuzzer, "MINIMISE_SECONDS", 2)
-    bug = BUGS["an index of its own"]
-    buggy = _compile_with(bug, tmp_path, "clang", *wire_libfuzzer.FLAGS, sources=wire_libfuzzer.SOURCES)
+    server = _server_with(BUGS["an index of its own"], tmp_path)
+    flags = wire_libfuzzer.FLAGS
+    buggy = compile_c(tmp_path / "buggy", wire_libfuzzer.SOURCES, *flags, compiler="clang", rpc=server)
     one = campaign("wire_libfuzzer", 3, 50_000, tmp_path / "kept")
     wire_libfuzzer.play(one, buggy, tmp_path)
     assert (one.finish(), one.counts["failures"]) == (1, 1)
