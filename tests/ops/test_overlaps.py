@@ -9,7 +9,7 @@ emulated cores the assembly (`tests/emulator`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from aboard import kernels
 from aboard.importers import load
 from aboard.ir import Node
-from aboard.kernels.contract import Implementation, View
+from aboard.kernels.contract import Implementation, KernelCall, View
 from aboard.ops import get
 from aboard.target import Target
 from support import dsp_layers, kernel_call, mve_layers, weighted_models
@@ -54,12 +54,17 @@ def check(data: st.DataObject, model: bytes, x: np.ndarray) -> None:
     wanted = get(node.op).evaluate(node, [x, *constants])[0]
     size = node.output.dtype.bytes
     views = View.whole(x.shape, size), View.whole(wanted.shape, size)
+    trials = []
     for own, target in accepting(node):
         implementation = data.draw(tuned(own, node, target))
         if (0, 0) in implementation.runs_in_place(node):
-            check_at(None, implementation, node, target, x, wanted, 0)
+            trials.append(trial(None, implementation, node, target, views, 0))
         for distance in distances(implementation, node, *views):
-            check_at(data, implementation, node, target, x, wanted, distance)
+            trials.append(trial(data, implementation, node, target, views, distance))
+    if trials:
+        with kernel_call.library([one.call for one in trials]) as run:
+            for number, one in enumerate(trials):
+                check_at(number, one, run, x, wanted)
 
 
 def distances(implementation: Implementation, node: Node, x: View, y: View) -> set[int]:
@@ -72,33 +77,49 @@ def distances(implementation: Implementation, node: Node, x: View, y: View) -> s
     return {least, least + 3 * x.element_bytes}
 
 
-def check_at(
+@dataclass(frozen=True)
+class Trial:
+    """A call, the rows of each time that it is made, and the views of its operand and its result in one memory."""
+
+    call: KernelCall
+    ranges: list[tuple[int, int]]
+    operand: View
+    result: View
+    where: str
+
+
+def trial(
     data: st.DataObject | None,
     implementation: Implementation,
     node: Node,
     target: Target,
-    x: np.ndarray,
-    wanted: np.ndarray,
+    views: tuple[View, View],
     distance: int,
-) -> None:
-    """Fails unless the result is right where the operand begins `distance` bytes behind it.
+) -> Trial:
+    """Returns a call whose operand begins `distance` bytes behind its result.
 
     Rows are drawn from `data`; without, all are computed at once, as is promised to a kernel that runs in place.
     """
-    y = View.whole(wanted.shape, wanted.itemsize)
-    operand = replace(View.whole(x.shape, x.itemsize), offset=distance)
-    memory = np.full(max(y.span, distance + operand.span), kernel_call.GAP, np.uint8)
+    operand, result = replace(views[0], offset=distance), views[1]
+    call = implementation.lower(node, [operand, *[None] * (len(node.inputs) - 1)], [result], target)
+    ranges = [(0, call.rows)] if data is None else data.draw(kernel_call.row_ranges(call.rows, call.step_rows))
+    where = f"{implementation.op} {implementation.name}, operand {distance} bytes behind"
+    return Trial(call, ranges, operand, result, where)
+
+
+def check_at(number: int, one: Trial, run: kernel_call.Run, x: np.ndarray, wanted: np.ndarray) -> None:
+    """Fails unless a call, which has a number in a library, gives the result."""
+    y, operand = one.result, one.operand
+    memory = np.full(max(y.span, operand.offset + operand.span), kernel_call.GAP, np.uint8)
     placed = Placed(operand, memory)
     placed.pixels()[...] = x.reshape(operand.rows, operand.cols, -1).view(np.uint8)
-    call = implementation.lower(node, [operand, *[None] * (len(node.inputs) - 1)], [y], target)
-    ranges = [(0, call.rows)] if data is None else data.draw(kernel_call.row_ranges(call.rows, call.step_rows))
-    kernel_call.run(call, [placed], [Placed(y, memory)], ranges)
+    for first, last in one.ranges:
+        run(number, [placed], [Placed(y, memory)], first, last)
     got = Placed(y, memory).values(wanted.shape, wanted.dtype)
-    where = f"{implementation.op} {implementation.name}, operand {distance} bytes behind"
     if wanted.dtype.kind == "f":
-        np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4 * float(np.abs(wanted).max()), err_msg=where)
+        np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4 * float(np.abs(wanted).max()), err_msg=one.where)
     else:
-        np.testing.assert_array_equal(got, wanted, err_msg=where)
+        np.testing.assert_array_equal(got, wanted, err_msg=one.where)
 
 
 @settings(SETTINGS, max_examples=examples(30))
