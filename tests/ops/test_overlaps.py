@@ -59,8 +59,8 @@ def check(data: st.DataObject, model: bytes, x: np.ndarray) -> None:
         implementation = data.draw(tuned(own, node, target))
         if (0, 0) in implementation.runs_in_place(node):
             trials.append(trial(None, implementation, node, target, views, 0))
-        for distance in distances(implementation, node, *views):
-            trials.append(trial(data, implementation, node, target, views, distance))
+        behind = distances(implementation, node, *views)
+        trials += [trial(data, implementation, node, target, views, distance) for distance in behind]
     if trials:
         with kernel_call.library([one.call for one in trials]) as run:
             for number, one in enumerate(trials):
