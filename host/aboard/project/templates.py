@@ -8,6 +8,7 @@ additional folders of the same layout (separated as in PATH); they take preceden
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -225,14 +226,7 @@ class Template(_Record):
             context: Variables for the files.
             models: The models. Files that are made for each model see it as `model`.
         """
-        environment = jinja2.Environment(
-            loader=jinja2.FileSystemLoader([self.folder, resources.project_templates()]),
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            autoescape=False,  # noqa: S701 - the files are C, CMake and Markdown, not HTML
-        )
-        environment.filters |= quoting.FILTERS
+        environment = _environment(self.folder, resources.project_templates())
         files: dict[str, str] = {}
         for path in sorted(path.relative_to(self.folder).as_posix() for path in self.folder.rglob(f"*{_SUFFIX}")):
             source = environment.get_template(path)
@@ -243,6 +237,20 @@ class Template(_Record):
             else:
                 files[place] = source.render(context)
         return {place: text.rstrip() + "\n" for place, text in files.items() if text.strip()}
+
+
+@functools.cache
+def _environment(*folders: Path) -> jinja2.Environment:
+    """Returns what renders the files of a template, and compiles each once; one that has changed, again."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folders),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # noqa: S701 - the files are C, CMake and Markdown, not HTML
+    )
+    environment.filters |= quoting.FILTERS
+    return environment
 
 
 def names() -> list[str]:
