@@ -68,7 +68,9 @@ $(VENV)/.stamp-dev: $(VENV)/.stamp-setup
 demo: setup
 	@$(BIN)/python -m aboard.demo
 
+# Commands that tests start read bytecode, also where PYTHONDONTWRITEBYTECODE keeps them from writing it.
 test: setup-dev
+	@$(BIN)/python -m compileall -q host
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q --junitxml=$(VENV)/tests.xml
 
 test-full: setup-dev

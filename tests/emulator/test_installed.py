@@ -20,7 +20,8 @@ DEVICE_PACKAGES = ("click", "cobs", "jinja2", "numpy", "pydantic", "pyelftools",
 
 
 def call(command: list[str | Path], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    of_the_tests = ("PYTHONPATH", "VIRTUAL_ENV", "CMAKE_C_COMPILER_LAUNCHER")
+    # The environments are made for these tests, so Python may keep there what it compiles of dozens of packages.
+    of_the_tests = ("PYTHONPATH", "VIRTUAL_ENV", "CMAKE_C_COMPILER_LAUNCHER", "PYTHONDONTWRITEBYTECODE")
     clean = {key: value for key, value in os.environ.items() if key not in of_the_tests}
     return subprocess.run(
         [str(word) for word in command],
