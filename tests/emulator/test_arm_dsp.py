@@ -56,7 +56,7 @@ def extended(explained: strategy.Explanation) -> Implementation | None:
 
 # Without shrinking: an example takes seconds, and the message names the layer.
 @settings(
-    max_examples=either(5, 3),
+    max_examples=either(5, 2),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],
@@ -92,7 +92,10 @@ def rows_of(cols: int, stride: int, zero_point: int = -128) -> Layer:
     return Layer("DEPTHWISE_CONV_2D", *shapes, 3, options, zero_point_out=zero_point)
 
 
-@pytest.mark.parametrize(("zero_point", "opt"), [(-128, "balanced"), (5, "balanced"), (-128, "size"), (5, "size")])
+@pytest.mark.parametrize(
+    ("zero_point", "opt"),
+    either([(z, opt) for z in (-128, 5) for opt in ("balanced", "size")], [(-128, "balanced"), (5, "size")]),
+)
 def test_every_entry_of_the_unrolled_loops(zero_point: int, opt: str) -> None:
     # One tap group, odd and even numbers of them, one iteration and more.
     drawn = [pointwise(4 * groups, 2, zero_point) for groups in (1, 2, 3, 8, 13, 15, 16, 17, 31, 32, 34)]

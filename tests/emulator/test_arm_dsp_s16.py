@@ -49,7 +49,7 @@ def check_models(
 
 # Without shrinking: an example takes seconds, and the message names the layer.
 @settings(
-    max_examples=either(4, 3),
+    max_examples=either(4, 2),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],

@@ -43,7 +43,7 @@ def check(
 
 # Without shrinking: an example takes seconds, and the message names the layer.
 @settings(
-    max_examples=either(5, 3),
+    max_examples=either(5, 2),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],
