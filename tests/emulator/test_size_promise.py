@@ -1,5 +1,7 @@
 """With `-opt=size` a linked model takes no more flash and no more RAM than with `-opt=balanced`.
 
+With Helium, where `balanced` has no cascades, the code of cascades may be added if it lowers the RAM.
+
 Sizes are those of linked code and not of predictions. In every run the cases that prediction once had wrong, and a few
 others; with ABOARD_FULL=1 every model on every kind of core.
 """
@@ -30,6 +32,9 @@ QUICK = [
 ]
 CASES = [(m, core) for m in MODELS for core in CORES] if os.environ.get("ABOARD_FULL") else QUICK
 
+#: Largest growth of flash by the code of cascades: fewer calls share code, and parameters are views of rolling buffers.
+MORE_CODE = 1.05
+
 
 def needs(name: str, core: str, opt: str, folder: Path) -> tuple[int, int, int]:
     """Returns RAM, flash as a project builds it, and flash without profiling."""
@@ -42,7 +47,10 @@ def needs(name: str, core: str, opt: str, folder: Path) -> tuple[int, int, int]:
 @pytest.mark.parametrize(("name", "core"), [(m, core) for m, core in CASES if models.path(m)])
 def test_size_needs_no_more_than_balanced(name: str, core: str, tmp_path: Path) -> None:
     size, balanced = (needs(name, core, opt, tmp_path) for opt in ("size", "balanced"))
-    assert [a <= b for a, b in zip(size, balanced, strict=True)] == [True] * 3, (size, balanced)
+    if core == "cortex-m55" and size[0] < balanced[0]:
+        assert [a <= b * MORE_CODE for a, b in zip(size, balanced, strict=True)] == [True] * 3, (size, balanced)
+    else:
+        assert [a <= b for a, b in zip(size, balanced, strict=True)] == [True] * 3, (size, balanced)
 
 
 def test_flash_is_that_of_a_project(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import aboard
 from aboard.ir import Node
 from aboard.kernels.contract import Implementation, View
 from support import kernel_call, kernel_views, mve_layers, one_op, sanitized
-from support.examples import examples
+from support.examples import either, examples
 from support.kernel_points import tuned
 from support.mve_layers import NAME, TARGET, implementation, refusal
 from support.weighted_models import Layer
@@ -64,6 +65,23 @@ def test_fully_connected_in_any_rows(data: st.DataObject, layer: Layer) -> None:
 @pytest.mark.parametrize("stride", [1, 2])
 def test_rings_of_rows(stride: int) -> None:
     kernel_views.check_rings("CONV_2D", stride, implementation, TARGET)
+
+
+@pytest.mark.parametrize("name", mve_layers.forms())
+@pytest.mark.parametrize("height", either((1, 2, 3, 4), (2,)))
+def test_stripes_in_rolling_buffers(name: str, height: int) -> None:
+    """The first stripe has fewer rows, and others are cut in two by the end of a buffer."""
+    layer = mve_layers.forms()[name][0]
+    layer = replace(layer, shape_in=(1, *layer.shape_in[1:]), shape_out=(1, *layer.shape_out[1:]))
+    rows = layer.shape_out[1]
+    starts = [0, *range(1, rows, height)]
+    stripes = [(first, min(last, rows)) for first, last in zip(starts, [*starts[1:], rows], strict=True)]
+    read = kernel_views.most_rows_read(layer, stripes)
+    x, y = (
+        replace(View.whole(shape, 1), buffer_rows=min(needed + 1, shape[1]), start_row=start)
+        for shape, needed, start in ((layer.shape_in, read, 2), (layer.shape_out, height, 1))
+    )
+    kernel_views.check_stripes(layer, implementation, TARGET, x, replace(y, stripe_height=height), stripes)
 
 
 @settings(SETTINGS, max_examples=examples(12))

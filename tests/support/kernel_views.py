@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +11,7 @@ from aboard.importers import load
 from aboard.ir import Array, Node
 from aboard.kernels.contract import Implementation, View
 from aboard.ops import get
+from aboard.ops.box import Box
 from aboard.target import Target
 from support import kernel_call
 from support.kernel_call import Placed
@@ -36,24 +37,53 @@ def check_rings(kind: str, stride: int, chooses: Chooses, target: Target) -> Non
     layer = Layer(kind, (1, 9, 6, 4), (4, 3, 3, 4), (1, height, -(-6 // stride), 4), 0, options, zero_point_out=-128)
     if kind != "CONV_2D":
         layer = replace(layer, shape_weights=(1, 3, 3, 4), axis=3, options={**options, "DepthMultiplier": 1})
-    (node,) = load(layer.model(), name="model").nodes
     x, y = replace(View.whole(layer.shape_in, 1), buffer_rows=4), replace(View.whole(layer.shape_out, 1), buffer_rows=2)
+    check_stripes(layer, chooses, target, x, y, [(row, row + 1) for row in range(height)])
+
+
+def check_stripes(
+    layer: Layer, chooses: Chooses, target: Target, x: View, y: View, stripes: Sequence[tuple[int, int]]
+) -> None:
+    """Fails unless each stripe of one image is right, with the rows that it reads written just before.
+
+    Args:
+        layer: A layer of windows.
+        chooses: Returns its kernel.
+        target: The target.
+        x: View of the operand, whose buffer has the rows that any stripe reads.
+        y: View of the result, whose buffer has the rows of any stripe.
+        stripes: Rows [first, last) of each stripe, in order.
+    """
+    (node,) = load(layer.model(), name="model").nodes
     call = chooses(node).lower(node, [x, None, None], [y], target)
-    ring, result = np.zeros(4 * x.row_stride, np.uint8), np.zeros(2 * y.row_stride, np.uint8)
-    rows, got = layer.input().reshape(9, -1).view(np.uint8), []
+    operand, result = (np.zeros(v.buffer_rows * v.row_stride, np.uint8) for v in (x, y))
+    rows, got = layer.input().reshape(x.rows, -1).view(np.uint8), []
+
+    def place(view: View, row: int) -> int:
+        return row if view.buffer_rows == view.rows else (row + view.start_row) % view.buffer_rows
+
+    def keep(first: int, last: int) -> None:
+        got.extend(result.reshape(y.buffer_rows, -1)[place(y, row)].copy() for row in range(first, last))
 
     def produce(first: int, last: int) -> None:
-        """Keeps the row computed before, and writes those that row `first` needs."""
-        assert last == first + 1
+        """Keeps the rows of the stripe before, and writes those that this one needs."""
         if first:
-            got.append(result.reshape(2, -1)[(first - 1) % 2].copy())
-        top = first * stride - 1
-        for row in range(max(top, 0), min(top + 3, 9)):
-            ring.reshape(4, -1)[row % 4] = rows[row]
+            keep(len(got), first)
+        box = get(node.op).operand_boxes(node, Box.whole(node.output.shape).on(1, first, last))[0]  # type: ignore[index]
+        for row in range(box.start[1], box.stop[1]):  # type: ignore[union-attr]
+            operand.reshape(x.buffer_rows, -1)[place(x, row)] = rows[row]
 
-    kernel_call.run(call, [Placed(x, ring)], [Placed(y, result)], [(r, r + 1) for r in range(height)], produce)
-    got.append(result.reshape(2, -1)[(height - 1) % 2].copy())
+    kernel_call.run(call, [Placed(x, operand)], [Placed(y, result)], list(stripes), produce)
+    keep(len(got), y.rows)
     np.testing.assert_array_equal(np.stack(got).view(np.int8).ravel(), _wanted(node, layer).ravel())
+
+
+def most_rows_read(layer: Layer, stripes: Sequence[tuple[int, int]]) -> int:
+    """Returns the rows of the operand that a stripe reads, at most."""
+    (node,) = load(layer.model(), name="model").nodes
+    whole = Box.whole(node.output.shape)
+    boxes = [get(node.op).operand_boxes(node, whole.on(1, *stripe))[0] for stripe in stripes]  # type: ignore[index]
+    return max(box.stop[1] - box.start[1] for box in boxes)  # type: ignore[union-attr]
 
 
 def _wanted(node: Node, layer: Layer) -> Array:

@@ -44,12 +44,6 @@ ABOARD_INLINE void aboard_dsp_sums_row(aboard_dsp_sums_t *sums, const int8_t *x,
     }
 }
 
-/** Average from the sum of `count` pixels, rounded to nearest with ties away from zero. */
-ABOARD_INLINE int8_t aboard_dsp_average(const aboard_pool2d_s8_t *p, int32_t sum, int32_t count) {
-    const int32_t average = (sum > 0 ? sum + count / 2 : sum - count / 2) / count;
-    return (int8_t)aboard_clamp(average, p->low, p->high);
-}
-
 /**
  * Average over each window, rounded to nearest with ties away from zero.
  *
@@ -71,10 +65,10 @@ ABOARD_INLINE void aboard_average_pool2d_dsp(const aboard_pool2d_s8_t *p, const 
                     aboard_dsp_sums_row(&sums, from, w.cols, pool->in.pixel_stride);
                 }
                 const int32_t count = w.rows * w.cols;
-                y[c] = aboard_dsp_average(p, (int16_t)sums.even, count);
-                y[c + 1] = aboard_dsp_average(p, (int16_t)sums.odd, count);
-                y[c + 2] = aboard_dsp_average(p, (int16_t)(sums.even >> 16), count);
-                y[c + 3] = aboard_dsp_average(p, (int16_t)(sums.odd >> 16), count);
+                y[c] = aboard_average_s8(p, (int16_t)sums.even, count);
+                y[c + 1] = aboard_average_s8(p, (int16_t)sums.odd, count);
+                y[c + 2] = aboard_average_s8(p, (int16_t)(sums.even >> 16), count);
+                y[c + 3] = aboard_average_s8(p, (int16_t)(sums.odd >> 16), count);
             }
             y += pool->out.pixel_stride;
         }
@@ -107,7 +101,7 @@ ABOARD_INLINE void aboard_average_pool2d_rows_dsp(const aboard_pool2d_s8_t *p, c
     for (int32_t c = 0; last == from->rows && c < from->channels; ++c) {
         const aboard_dsp_sums_t *const tap_group = &sums[c / ABOARD_DSP_TAP_GROUP];
         const uint32_t halves = (c % 2 != 0 ? tap_group->odd : tap_group->even) >> (c / 2 % 2 * 16);
-        out[c] = aboard_dsp_average(p, (int16_t)halves, from->rows * from->cols);
+        out[c] = aboard_average_s8(p, (int16_t)halves, from->rows * from->cols);
     }
 }
 

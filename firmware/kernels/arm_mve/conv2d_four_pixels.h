@@ -41,7 +41,8 @@ typedef struct {
     aboard_mve_line_buffer_t line_buffer; /**< Input, window and padding. */
     aboard_view_t out;                    /**< Any view. */
     int32_t source;                       /**< ABOARD_FOUR_PIXELS_DIRECT, _LINE_BUFFER or _IM2COL. */
-    int32_t joined;   /**< 1: rows of the result are contiguous, and for DIRECT also rows of the input. */
+    int32_t joined;   /**< 1: rows of the result are contiguous, and for DIRECT also rows of the input; 2: as 1, except
+                           at the end of a rolling buffer. */
     int32_t rows;     /**< Rows of a window in a line buffer, else 1. */
     int32_t taps;     /**< Pixels of a window's row if neighbouring windows share loads, else 1; at most 5. */
     int32_t chunks;   /**< Chunks of a tap. */
@@ -63,6 +64,24 @@ ABOARD_INLINE void aboard_four_pixels_fill(const aboard_conv2d_four_pixels_mve_t
     for (int32_t lane = 0; lane < 8; ++lane) {
         table->results[lane] = (uint16_t)(ABOARD_MIN(lane / 2, count - 1) * p->out.pixel_stride + lane % 2);
     }
+}
+
+/** Fills a table for the last pixels of `rows` rows that follow each other. */
+ABOARD_INLINE void aboard_four_pixels_fill_last(const aboard_conv2d_four_pixels_mve_t *p, int32_t rows,
+                                                aboard_four_pixels_table_t *table) {
+    aboard_four_pixels_fill(p, (rows * p->out.cols - 1) % ABOARD_FOUR_PIXELS + 1, table);
+}
+
+/** Rows from `row` on, before `last`, whose pixels follow each other without gaps. */
+ABOARD_INLINE int32_t aboard_four_pixels_together(const aboard_conv2d_four_pixels_mve_t *p, int32_t row, int32_t last) {
+    if (p->joined == 0) {
+        return 1;
+    }
+    if (p->joined == 1) {
+        return last - row;
+    }
+    const int32_t out = aboard_rows_together(&p->out, row, last - row);
+    return p->source == ABOARD_FOUR_PIXELS_DIRECT ? aboard_rows_together(&p->line_buffer.in, row, out) : out;
 }
 
 /** Channels of the result in a group. */
@@ -216,19 +235,22 @@ ABOARD_INLINE void aboard_four_pixels_columns(const aboard_conv2d_four_pixels_mv
                                               int32_t last) {
     int8_t *const columns = scratch + aboard_mve_line_buffer_bytes(&p->line_buffer);
     const int32_t step = p->line_buffer.stride_w * aboard_mve_line_buffer_pixel(&p->line_buffer);
-    const int32_t run = p->joined ? (last - first) * p->out.cols : p->out.cols;
     aboard_four_pixels_table_t tables[2];
-    int8_t *y = aboard_row_out_s8(&p->out, out, first);
+    int8_t *y = out;
     int32_t waiting = 0;
-    int32_t left = run;
+    int32_t left = 0;
     aboard_four_pixels_fill(p, ABOARD_FOUR_PIXELS, &tables[0]);
-    aboard_four_pixels_fill(p, (run - 1) % ABOARD_FOUR_PIXELS + 1, &tables[1]);
+    aboard_four_pixels_fill_last(p, aboard_four_pixels_together(p, first, last), &tables[1]);
     ABOARD_UNROLL(1)
     for (int32_t row = first; row < last; ++row) {
         const int8_t *x = aboard_mve_line_buffer(&p->line_buffer, in, row, scratch);
-        if (!p->joined) {
+        if (left == 0) {
+            const int32_t rows = aboard_four_pixels_together(p, row, last);
             y = aboard_row_out_s8(&p->out, out, row);
-            left = run;
+            left = rows * p->out.cols;
+            if (p->joined == 2) {
+                aboard_four_pixels_fill_last(p, rows, &tables[1]);
+            }
         }
         ABOARD_UNROLL(1)
         for (int32_t col = p->out.cols; col > 0;) {
@@ -287,18 +309,19 @@ ABOARD_INLINE void aboard_conv2d_four_pixels_mve(const aboard_conv2d_four_pixels
         return;
     }
     aboard_four_pixels_table_t table;
-    const int32_t rows = p->joined ? 1 : last - first;
     aboard_four_pixels_fill(p, ABOARD_FOUR_PIXELS, &table);
     ABOARD_UNROLL(1)
-    for (int32_t row = first; row < first + rows; ++row) {
+    for (int32_t row = first; row < last;) {
+        const int32_t rows =
+            p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER ? 1 : aboard_four_pixels_together(p, row, last);
         const int8_t *x = aboard_mve_line_buffer(&p->line_buffer, in, row, scratch);
         int8_t *y = aboard_row_out_s8(&p->out, out, row);
         if (p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER) {
             aboard_four_pixels_line_buffer(p, x, weights, &table, y);
         } else {
-            const int32_t count = p->joined ? (last - first) * p->out.cols : p->out.cols;
-            aboard_four_pixels_direct(p, x, count, weights, scratch, y);
+            aboard_four_pixels_direct(p, x, rows * p->out.cols, weights, scratch, y);
         }
+        row += rows;
     }
 }
 

@@ -23,32 +23,42 @@
 #include "packed_channel.h"
 #include "packed_layer.h"
 
-/** Computes a channel of the result of `lines` lines, whose strips are packed. */
+/** The tables of two lines, of one, and of two that are the last and the first row of a rolling buffer. */
+typedef struct {
+    aboard_depthwise_packed_table_t lines;
+    aboard_depthwise_packed_table_t single;
+    aboard_depthwise_packed_table_t wrapped;
+} aboard_depthwise_packed_tables_t;
+
+/** Computes a channel of the result of lines `line` to `line + lines - 1`, whose strips are packed. */
 ABOARD_INLINE void aboard_depthwise_packed_lines(const aboard_depthwise_packed_mve_t *p, const int8_t *strip,
-                                                 int32_t lines, const int8_t *record,
-                                                 const aboard_depthwise_packed_table_t *tables, int8_t *y) {
+                                                 int32_t line, int32_t lines, const int8_t *record,
+                                                 const aboard_depthwise_packed_tables_t *tables, int8_t *out) {
     const int32_t next = aboard_depthwise_packed_strips(p, p->lines) * aboard_depthwise_packed_strip(p);
     int32_t left = lines;
     ABOARD_UNROLL(1)
     for (; left >= p->lines; left -= p->lines) {
-        aboard_depthwise_packed_channel(p, p->lines, &tables[0], strip, record, y);
+        const int32_t wraps = aboard_depthwise_packed_wraps(p, line);
+        aboard_depthwise_packed_channel(p, p->lines, wraps ? &tables->wrapped : &tables->lines, strip, record,
+                                        aboard_depthwise_packed_out(p, out, line + wraps));
         strip += next;
-        y += p->lines * p->across.out_stride;
+        line += p->lines;
     }
-    if (p->across.outputs % p->lines != 0 && left > 0) {
-        aboard_depthwise_packed_channel(p, 1, &tables[1], strip, record, y);
+    if (aboard_depthwise_packed_single(p) && left > 0) {
+        aboard_depthwise_packed_channel(p, 1, &tables->single, strip, record,
+                                        aboard_depthwise_packed_out(p, out, line));
     }
 }
 
-/** Computes a block of channels of the input for `lines` lines, whose strips are packed. */
+/** Computes a block of channels of the input for `lines` lines from `line` on, whose strips are packed. */
 ABOARD_INLINE void aboard_depthwise_packed_block(const aboard_depthwise_packed_mve_t *p, const int8_t *strips,
-                                                 int32_t lines, int32_t channels, const int8_t *record,
-                                                 const aboard_depthwise_packed_table_t *tables, int8_t *out) {
+                                                 int32_t line, int32_t lines, int32_t channels, const int8_t *record,
+                                                 const aboard_depthwise_packed_tables_t *tables, int8_t *out) {
     ABOARD_UNROLL(1)
     for (int32_t c = 0; c < channels; ++c) {
         ABOARD_UNROLL(1)
         for (int32_t i = 0; i < p->multiplier; ++i) {
-            aboard_depthwise_packed_lines(p, strips + 4 * c, lines, record, tables, out);
+            aboard_depthwise_packed_lines(p, strips + 4 * c, line, lines, record, tables, out);
             record += aboard_depthwise_packed_record(p);
             ++out;
         }
@@ -92,7 +102,7 @@ ABOARD_INLINE void aboard_depthwise_packed_fill_strips(const aboard_depthwise_pa
     for (int32_t i = 0; i < 4; ++i) {
         const int32_t pixel = first + i * p->across.dilation;
         const int32_t there = pixel >= 0 && pixel < p->across.inputs;
-        rows.from[i] = there ? in + pixel * p->across.in_stride : padding;
+        rows.from[i] = there ? aboard_depthwise_packed_in(p, in, pixel) : padding;
         rows.step[i] = there ? (several ? ABOARD_DEPTHWISE_PACKED_BLOCK : p->along.in_stride) : 0;
     }
     if (!several) {
@@ -135,7 +145,7 @@ ABOARD_INLINE void aboard_depthwise_packed_strips_of(const aboard_depthwise_pack
     ABOARD_UNROLL(1)
     for (int32_t last = line + lines; line < last; line += each) {
         if (p->form == ABOARD_DEPTHWISE_PACKED_ONE_AXIS) {
-            const int8_t *from = in + line * p->across.stride * p->across.in_stride;
+            const int8_t *from = aboard_depthwise_packed_in(p, in, line * p->across.stride);
             aboard_depthwise_packed_fill_strips_line(p, from, some, padding, strip);
             strip += aboard_depthwise_packed_strip(p);
             continue;
@@ -150,40 +160,50 @@ ABOARD_INLINE void aboard_depthwise_packed_strips_of(const aboard_depthwise_pack
     }
 }
 
+/** Fills the tables that the lines of a call need. */
+ABOARD_INLINE void aboard_depthwise_packed_fill_tables(const aboard_depthwise_packed_mve_t *p,
+                                                       aboard_depthwise_packed_tables_t *tables) {
+    aboard_depthwise_packed_fill(p, p->lines, 0, p->across.out_stride, &tables->lines);
+    aboard_depthwise_packed_fill(p, 1, 0, 0, &tables->single);
+    if (p->stripes && p->lines == 2) {
+        aboard_depthwise_packed_fill(p, 2, (p->out.buffer_rows - 1) * p->out.row_stride, 0, &tables->wrapped);
+    }
+}
+
 /**
  * int8 depthwise convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Different memory; or the same, if a slab is a whole image. Whole tensors or slices of tensors.
+ * @param in, out     Different memory; or the same, if a slab is a whole image. Whole tensors or slices of tensors; for
+ *                    stripes any views of one image, including rolling buffers.
  * @param records     [channels of the result][aboard_depthwise_packed_record], weights packed for the form.
  * @param scratch     The strips of a slab, and the bytes that loads read beyond the last.
- * @param first, last All rows of the result.
+ * @param first, last All rows of the result; for stripes, the rows [first, last) that are computed.
  */
 ABOARD_INLINE void aboard_depthwise_packed_mve(const aboard_depthwise_packed_mve_t *p, const int8_t *in, int8_t *out,
                                                const int8_t *records, int8_t *scratch, int32_t first, int32_t last) {
     const int32_t slab = p->slab * p->lines;
-    aboard_depthwise_packed_table_t tables[2];
+    const int32_t begin = p->stripes ? first : 0;
+    const int32_t end = p->stripes ? last : p->across.outputs;
+    aboard_depthwise_packed_tables_t tables;
     int8_t padding[ABOARD_DEPTHWISE_PACKED_BLOCK];
-    (void)first;
-    (void)last;
     memset(padding, p->zero_point, sizeof(padding));
-    aboard_depthwise_packed_fill(p, p->lines, &tables[0]);
-    aboard_depthwise_packed_fill(p, 1, &tables[1]);
+    aboard_depthwise_packed_fill_tables(p, &tables);
     if (p->form != ABOARD_DEPTHWISE_PACKED_ONE_AXIS) {
         aboard_depthwise_packed_pad(p, scratch);
     }
     ABOARD_UNROLL(1)
     for (int32_t image = 0; image < p->images; ++image) {
         ABOARD_UNROLL(1)
-        for (int32_t line = 0; line < p->across.outputs; line += slab) {
-            const int32_t lines = ABOARD_MIN(slab, p->across.outputs - line);
+        for (int32_t line = begin; line < end; line += slab) {
+            const int32_t lines = ABOARD_MIN(slab, end - line);
             ABOARD_UNROLL(1)
             for (int32_t n = 0; n < p->channels; n += ABOARD_DEPTHWISE_PACKED_BLOCK) {
                 const int32_t channels = ABOARD_MIN(p->channels - n, ABOARD_DEPTHWISE_PACKED_BLOCK);
                 aboard_depthwise_packed_strips_of(p, in + n, line, lines, (1u << channels) - 1, padding, scratch);
-                aboard_depthwise_packed_block(p, scratch, lines, channels,
-                                              records + n * p->multiplier * aboard_depthwise_packed_record(p), tables,
-                                              out + line * p->across.out_stride + n * p->multiplier);
+                aboard_depthwise_packed_block(p, scratch, line, lines, channels,
+                                              records + n * p->multiplier * aboard_depthwise_packed_record(p), &tables,
+                                              out + n * p->multiplier);
             }
         }
         in += p->image_in;

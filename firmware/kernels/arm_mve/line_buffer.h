@@ -4,9 +4,9 @@
  * The line buffer: the input rows in the receptive field of one row of results, with padding.
  *
  * A line buffer is stored in scratch: rows at a fixed distance, pixels without gaps, padding filled in. Between rows of
- * results it is shifted up by the stride, so that an input row is copied once. If rows of a window are not neighbours,
- * the line buffer contains these alone and is filled anew for each row of results. If there is no padding, dilation and
- * group, and the input has this form, the line buffer is the input itself.
+ * results it is shifted up by the stride, so that an input row is copied once. It is filled anew for each row of
+ * results if rows of a window are not neighbours, of which it contains these alone, and in a cascade. If there is no
+ * padding, dilation and group, and the input has this form, the line buffer is the input itself.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_LINE_BUFFER_H
 #define ABOARD_KERNELS_ARM_MVE_LINE_BUFFER_H
@@ -35,6 +35,7 @@ typedef struct {
     int32_t pad_top;
     int32_t pad_left;
     int32_t cols;       /**< Pixels of a row of the line buffer; 0: the line buffer is the input itself. */
+    int32_t keeps;      /**< 1: rows stay from one row of results to the next; 0: all are copied for each. */
     int32_t zero_point; /**< Zero point of the input, and value of padding. */
 } aboard_mve_line_buffer_t;
 
@@ -169,7 +170,7 @@ ABOARD_INLINE void aboard_mve_line_buffer_move(const aboard_mve_line_buffer_t *b
  * @param b           Parameters.
  * @param in          Input.
  * @param row         Row of the result; within an image rows come in ascending order.
- * @param line_buffer Scratch; keeps its content between rows.
+ * @param line_buffer Scratch; keeps its content between rows if `keeps` is 1.
  *
  * @return The first byte of the first window.
  */
@@ -181,7 +182,7 @@ ABOARD_INLINE const int8_t *aboard_mve_line_buffer(const aboard_mve_line_buffer_
         return aboard_row_s8(&b->in, in, image * b->in_height + top);
     }
     const int32_t kept = ABOARD_MAX(b->window_height - b->stride_h, 0);
-    if (row == image * b->out_height || b->dilation_h > 1) {
+    if (row == image * b->out_height || !b->keeps) {
         aboard_mve_line_buffer_rows(b, in, image, top, b->window_height, line_buffer);
     } else {
         aboard_mve_line_buffer_move(b, line_buffer);

@@ -154,13 +154,13 @@ ABOARD_INLINE void aboard_depthwise_packed_channel(const aboard_depthwise_packed
                                                    const aboard_depthwise_packed_table_t *table, const int8_t *strip,
                                                    const int8_t *record, int8_t *out) {
     int32_t c[3];
-    (void)table;
     memcpy(c, record + (p->form == ABOARD_DEPTHWISE_PACKED_PARTS ? 16 * aboard_depthwise_packed_parts(p) : 20),
            sizeof(c));
     for (int32_t along = 0; along < p->along.outputs; ++along) {
         for (int32_t line = 0; line < lines; ++line) {
             const int32_t sum = aboard_depthwise_packed_window(p, strip, record, line, along);
-            out[along * p->along.out_stride + line * p->across.out_stride] =
+            /* Lanes alternate between the lines. */
+            out[along * p->along.out_stride + table->results[line]] =
                 aboard_mve_result(&p->epilogue, sum, c[0], 0, c[1], c[2]);
         }
     }

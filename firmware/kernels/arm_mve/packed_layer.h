@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "aboard/config.h"
+#include "aboard/view.h"
 #include "epilogue.h"
 #include "packed_words.h"
 
@@ -45,6 +46,9 @@ typedef struct {
     int32_t form;                          /**< ABOARD_DEPTHWISE_PACKED_FOUR, _ONE, _ONE_AXIS or _PARTS. */
     int32_t lines;                         /**< Lines of results across that are computed together: 2, or 1. */
     int32_t slab;       /**< Number of such groups of lines that are packed before any is computed. */
+    int32_t stripes;    /**< 1: lines are rows, and a call computes some of them; 0: a call computes all lines. */
+    aboard_view_t in;   /**< For stripes: any view of one image. */
+    aboard_view_t out;  /**< For stripes: any view of one image. */
     int32_t images;     /**< Number of images in the batch. */
     int32_t image_in;   /**< Bytes from one image of the input to the next. */
     int32_t image_out;  /**< Bytes from one image of the result to the next. */
@@ -61,6 +65,27 @@ typedef struct {
     const int8_t *from[4];
     int32_t step[4]; /**< Bytes from a vector to the next. */
 } aboard_depthwise_packed_rows_t;
+
+/** Address of the first pixel of the line across whose number is `pixel`. */
+ABOARD_INLINE const int8_t *aboard_depthwise_packed_in(const aboard_depthwise_packed_mve_t *p, const int8_t *in,
+                                                       int32_t pixel) {
+    return p->stripes ? aboard_row_s8(&p->in, in, pixel) : in + pixel * p->across.in_stride;
+}
+
+/** Address of the first result of line `line`. */
+ABOARD_INLINE int8_t *aboard_depthwise_packed_out(const aboard_depthwise_packed_mve_t *p, int8_t *out, int32_t line) {
+    return p->stripes ? aboard_row_out_s8(&p->out, out, line) : out + line * p->across.out_stride;
+}
+
+/** True if lines `line` and `line + 1` are the last and the first row of a rolling buffer. */
+ABOARD_INLINE int32_t aboard_depthwise_packed_wraps(const aboard_depthwise_packed_mve_t *p, int32_t line) {
+    return p->stripes && p->lines == 2 && aboard_rows_together(&p->out, line, 2) < 2;
+}
+
+/** True if a call may compute fewer lines than `lines` at its end. */
+ABOARD_INLINE int32_t aboard_depthwise_packed_single(const aboard_depthwise_packed_mve_t *p) {
+    return p->lines == 2 && (p->stripes || p->across.outputs % 2 != 0);
+}
 
 /** Bytes from a word of a channel to the next. */
 ABOARD_INLINE int32_t aboard_depthwise_packed_pitch(const aboard_depthwise_packed_mve_t *p) {
@@ -112,9 +137,16 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_first(int32_t lines, int32_t count
     return (even & 0x3333) | (odd & 0xcccc);
 }
 
-/** Fills the table of `lines` lines that are computed together. */
-ABOARD_INLINE void aboard_depthwise_packed_fill(const aboard_depthwise_packed_mve_t *p, int32_t lines,
-                                                aboard_depthwise_packed_table_t *table) {
+/**
+ * Fills the table of `lines` lines that are computed together.
+ *
+ * @param p     Parameters.
+ * @param lines 1 or 2.
+ * @param even, odd Bytes from the address of the results to the first and to the second line.
+ * @param table Receives the offsets.
+ */
+ABOARD_INLINE void aboard_depthwise_packed_fill(const aboard_depthwise_packed_mve_t *p, int32_t lines, int32_t even,
+                                                int32_t odd, aboard_depthwise_packed_table_t *table) {
     const int32_t pitch = aboard_depthwise_packed_pitch(p);
     ABOARD_UNROLL(4)
     for (int32_t i = 0; i < 4; ++i) {
@@ -124,7 +156,7 @@ ABOARD_INLINE void aboard_depthwise_packed_fill(const aboard_depthwise_packed_mv
     ABOARD_UNROLL(8)
     for (int32_t lane = 0; lane < 8; ++lane) {
         const int32_t along = aboard_depthwise_packed_result(lines, lane) * p->along.out_stride;
-        table->results[lane] = (uint16_t)(along + (lines == 2 ? lane % 2 * p->across.out_stride : 0));
+        table->results[lane] = (uint16_t)(along + (lines == 2 && lane % 2 != 0 ? odd : even));
     }
 }
 

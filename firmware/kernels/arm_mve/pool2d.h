@@ -45,11 +45,10 @@ ABOARD_INLINE int16x8_t aboard_average_mve_sums(const aboard_pool2d_t *p, const 
     return sums;
 }
 
-/** Average of eight channels over a window. */
-ABOARD_INLINE int16x8_t aboard_average_mve(const aboard_pool2d_s8_t *p, const aboard_pool2d_window_t *w,
-                                           const int8_t *in, uint32_t reciprocal, mve_pred16_t some) {
-    int16x8_t result = aboard_average_mve_sums(&p->pool, w, in, some);
-    const uint32_t count = (uint32_t)(w->rows * w->cols);
+/** Averages of eight channels over `count` pixels, given their sums. */
+ABOARD_INLINE int16x8_t aboard_average_mve(const aboard_pool2d_s8_t *p, int16x8_t sums, uint32_t count,
+                                           uint32_t reciprocal) {
+    int16x8_t result = sums;
     if (count > 1) {
         const int32x4_t even = aboard_average_mve_divide(vmovlbq_s16(result), count / 2, reciprocal);
         const int32x4_t odd = aboard_average_mve_divide(vmovltq_s16(result), count / 2, reciprocal);
@@ -76,9 +75,40 @@ ABOARD_INLINE void aboard_average_pool2d_mve(const aboard_pool2d_s8_t *p, const 
             const uint32_t reciprocal = UINT32_MAX / count + 1u;
             for (int32_t c = 0; c < p->pool.out.channels; c += 8) {
                 const mve_pred16_t some = vctp16q((uint32_t)(p->pool.out.channels - c));
-                vstrbq_p_s16(y + c, aboard_average_mve(p, &w, in + c, reciprocal, some), some);
+                const int16x8_t sums = aboard_average_mve_sums(&p->pool, &w, in + c, some);
+                vstrbq_p_s16(y + c, aboard_average_mve(p, sums, count, reciprocal), some);
             }
             y += p->pool.out.pixel_stride;
+        }
+    }
+}
+
+/**
+ * Average over an image of at most 255 pixels that arrives row by row: like aboard_average_pool2d_rows_s8.
+ *
+ * @param p            Parameters; the result is one pixel.
+ * @param in, out      As for aboard_average_pool2d_rows_s8.
+ * @param sums         Scratch of a halfword per channel; keeps its content between calls.
+ * @param first, last  Rows [first, last) of the operand are accumulated, in order; row 0 begins an image.
+ */
+ABOARD_INLINE void aboard_average_pool2d_rows_mve(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out,
+                                                  int16_t *sums, int32_t first, int32_t last) {
+    const aboard_view_t *from = &p->pool.in;
+    const uint32_t count = (uint32_t)(from->rows * from->cols);
+    for (int32_t c = 0; c < from->channels; c += 8) {
+        const mve_pred16_t some = vctp16q((uint32_t)(from->channels - c));
+        int16x8_t more = first == 0 ? vdupq_n_s16(0) : vldrhq_z_s16(sums + c, some);
+        for (int32_t r = first; r < last; ++r) {
+            const int8_t *x = aboard_row_s8(from, in, r) + c;
+            for (int32_t left = from->cols; left > 0; --left) {
+                more = vaddq_s16(more, vldrbq_z_s16(x, some));
+                x += from->pixel_stride;
+            }
+        }
+        if (last == from->rows) {
+            vstrbq_p_s16(out + c, aboard_average_mve(p, more, count, UINT32_MAX / count + 1u), some);
+        } else {
+            vstrhq_p_s16(sums + c, more, some);
         }
     }
 }
@@ -119,6 +149,25 @@ ABOARD_INLINE void aboard_max_pool2d_mve(const aboard_pool2d_s8_t *p, const int8
 ABOARD_INLINE void aboard_average_pool2d_mve(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
                                              int32_t last) {
     aboard_average_pool2d_s8(p, in, out, first, last);
+}
+
+/** The function above in C. */
+ABOARD_INLINE void aboard_average_pool2d_rows_mve(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out,
+                                                  int16_t *sums, int32_t first, int32_t last) {
+    const aboard_view_t *from = &p->pool.in;
+    for (int32_t c = 0; c < from->channels; ++c) {
+        int32_t sum = first == 0 ? 0 : sums[c];
+        for (int32_t r = first; r < last; ++r) {
+            const int8_t *const row = aboard_row_s8(from, in, r) + c;
+            for (int32_t x = 0; x < from->cols; ++x) {
+                sum += row[x * from->pixel_stride];
+            }
+        }
+        sums[c] = (int16_t)sum;
+        if (last == from->rows) {
+            out[c] = aboard_average_s8(p, sum, from->rows * from->cols);
+        }
+    }
 }
 
 /** The function above in C. */

@@ -99,6 +99,12 @@ ABOARD_INLINE int32_t aboard_pool2d_sum_s8(const aboard_pool2d_t *p, const aboar
     return sum;
 }
 
+/** Average from the sum of `count` pixels, rounded to nearest with ties away from zero. */
+ABOARD_INLINE int8_t aboard_average_s8(const aboard_pool2d_s8_t *p, int32_t sum, int32_t count) {
+    const int32_t average = (sum > 0 ? sum + count / 2 : sum - count / 2) / count;
+    return (int8_t)aboard_clamp(average, p->low, p->high);
+}
+
 /**
  * Average over each window, rounded to nearest with ties away from zero.
  *
@@ -116,9 +122,7 @@ ABOARD_INLINE void aboard_average_pool2d_s8(const aboard_pool2d_s8_t *p, const i
             const aboard_pool2d_window_t w = aboard_pool2d_window(&p->pool, r, x);
             const int32_t count = w.rows * w.cols;
             for (int32_t c = 0; c < p->pool.out.channels; ++c) {
-                const int32_t sum = aboard_pool2d_sum_s8(&p->pool, &w, in, c);
-                const int32_t average = (sum > 0 ? sum + count / 2 : sum - count / 2) / count;
-                y[c] = (int8_t)aboard_clamp(average, p->low, p->high);
+                y[c] = aboard_average_s8(p, aboard_pool2d_sum_s8(&p->pool, &w, in, c), count);
             }
             y += p->pool.out.pixel_stride;
         }
@@ -150,8 +154,7 @@ ABOARD_INLINE void aboard_average_pool2d_rows_s8(const aboard_pool2d_s8_t *p, co
         }
     }
     for (int32_t c = 0; last == pool->in.rows && c < pool->out.channels; ++c) {
-        const int32_t average = (sums[c] > 0 ? sums[c] + count / 2 : sums[c] - count / 2) / count;
-        out[c] = (int8_t)aboard_clamp(average, p->low, p->high);
+        out[c] = aboard_average_s8(p, sums[c], count);
     }
 }
 

@@ -138,7 +138,9 @@ def _smallest(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:
     """Returns the first schedule for `-opt=size` that certainly needs no more than the schedule for `-opt=balanced`."""
     balanced, bar, errors = _balanced(target), None, []
     try:
-        bar = _fit(graph, balanced, tuning)
+        # Where `balanced` has no cascades, RAM comes before the flash that the code of cascades takes.
+        cascaded = search.is_plain_by_default(balanced) and balanced.ram_max is None
+        bar = _within_ram(graph, balanced, Aim.NEAR_LEAST, tuning) if cascaded else _fit(graph, balanced, tuning)
     except CapacityError as error:
         errors.append(error)
     for aim in dict.fromkeys((Aim.LEAST, search.aim(balanced), Aim.PLAIN)):

@@ -92,7 +92,12 @@ def aim(target: Target) -> Aim:
         return Aim.PLAIN
     if target.input_mode == "rows":
         return Aim.LEAST
-    return Aim.PLAIN if "arm_mve" in target.keys else Aim.NEAR_LEAST
+    return Aim.PLAIN if is_plain_by_default(target) else Aim.NEAR_LEAST
+
+
+def is_plain_by_default(target: Target) -> bool:
+    """True for targets with Helium: `-opt=balanced` has no cascades there, because short stripes leave lanes unused."""
+    return "arm_mve" in target.keys
 
 
 def choose(graph: Graph, calls: Calls) -> BufferAssignment:
@@ -111,7 +116,9 @@ def schedules(graph: Graph, calls: Calls, wanted: Aim) -> Iterator[BufferAssignm
         calls: Calls of its nodes.
         wanted: The objective. `Aim.WITHIN` needs a target with `-ram-max`.
     """
-    minimise_ram = wanted in (Aim.LEAST, Aim.WITHIN) or calls.target.input_mode == "rows"
+    # Stripes of one row take up to a quarter more instructions with Helium, so only a limit justifies them.
+    limited = calls.target.ram_max is not None or not is_plain_by_default(calls.target)
+    minimise_ram = (wanted in (Aim.LEAST, Aim.WITHIN) and limited) or calls.target.input_mode == "rows"
     search = _CascadeSearch(graph, calls, minimise_ram=minimise_ram)
     limit = calls.target.ram_max
     given = search.given()

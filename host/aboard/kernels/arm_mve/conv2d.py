@@ -20,6 +20,7 @@ from aboard.kernels.contract import (
     Literal,
     OutputArg,
     PackedConstant,
+    RowWise,
     Scratch,
     ScratchArg,
     View,
@@ -68,7 +69,7 @@ def line_buffer_cols(node: Node, x: View) -> int:
     return (node.output.shape[2] - 1) * attrs.strides[1] + spanned(op.window(node)[1], dilations[1])
 
 
-def line_buffer(node: Node, x: View, cols: int) -> dict[str, Literal]:
+def line_buffer(node: Node, x: View, y: View, cols: int) -> dict[str, Literal]:
     """Returns the fields of `aboard_mve_line_buffer_t` of a conv2d."""
     attrs, dilations = op.attributes(node), four_pixels.dilations(node)
     height, width = op.window(node)
@@ -86,6 +87,7 @@ def line_buffer(node: Node, x: View, cols: int) -> dict[str, Literal]:
         "pad_top": attrs.padding.top,
         "pad_left": attrs.padding.left,
         "cols": cols,
+        "keeps": int(four_pixels.keeps_lines(node, y)),
         "zero_point": node.input(INPUT).quant.zero_point,
     }
 
@@ -173,12 +175,32 @@ class MveS8(Implementation):
             # The first four channels of all pixels are written before the others are computed.
             return None
         found = self._four_pixels(node, x, y, result)
-        if four_pixels.dilations(node)[0] > 1:
+        if not four_pixels.keeps_lines(node, y):
             # The line buffer is filled anew for each row of results.
             return distance(sliding_window(node), x, y, Reads.ROW)
         if found is not None:
             return distance(sliding_window(node), x, y, found.reads)
         return distance(sliding_window(node), x, y, Reads.STAGED if line_buffer_cols(node, x) else Reads.PAIR)
+
+    @override
+    def row_wise(self, node: Node) -> RowWise:
+        """As many rows as nearly fill groups of four pixels."""
+        found = self._whole(node)
+        return RowWise(1 if found is None else four_pixels.rows_at_once(node, found))
+
+    @override
+    def growth(self, node: Node, rows: int) -> float:
+        """Counts the pixels that are computed twice to fill groups of four."""
+        found = self._whole(node)
+        if found is None:
+            return 1.0
+        return four_pixels.growth(node, found, rows) / four_pixels.growth(node, found, node.output.shape[1])
+
+    def _whole(self, node: Node) -> four_pixels.FourPixels | None:
+        """Returns the source of windows of four pixels, with tensors stored whole; None for other forms."""
+        x, y = (View.whole(t.shape, 1) for t in (node.input(INPUT), node.output))
+        result = _epilogue(node)
+        return None if _alone(node, x, y) and result.is_plain_single else self._four_pixels(node, x, y, result)
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
@@ -202,7 +224,7 @@ def _four_pixels(
 ) -> KernelCall:
     """Returns the call that computes four pixels and two channels at once."""
     params: dict[str, Literal] = {
-        "line_buffer": line_buffer(node, x, found.cols),
+        "line_buffer": line_buffer(node, x, y, found.cols),
         "out": y.literal(),
         **found.params(),
         "epilogue": result.params,
@@ -247,7 +269,7 @@ def _pixel_pairs(
     column = 0 if direct else math.ceil(matrix.shape[1] / CHUNK) * CHUNK
     gap = stride - run if height > 1 else 0
     params: dict[str, Literal] = {
-        "line_buffer": line_buffer(node, x, cols),
+        "line_buffer": line_buffer(node, x, y, cols),
         "out": y.literal(),
         "joined": int(cols == 0 and _runs_on(node, x, y)),
         "column": column,
@@ -255,7 +277,7 @@ def _pixel_pairs(
         "alone": int(_alone(node, x, y) and result.is_plain_single),
         "epilogue": result.params,
     }
-    keeps = cols > 0 and four_pixels.dilations(node)[0] == 1
+    keeps = cols > 0 and four_pixels.keeps_lines(node, y)
     # Copies of taps exceed the first column too.
     gap = CHUNK if four_pixels.scattered(node) else 0
     scratch = Scratch(scratch_bytes(height, cols * x.channels, column) + gap, align=CHUNK, persistent=keeps)

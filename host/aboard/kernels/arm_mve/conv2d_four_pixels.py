@@ -34,6 +34,9 @@ _MAX_OFFSET, _MAX_SCATTER, _MAX_ADVANCE = 508, 0xFFFF, 4095
 #: With fewer pixels than this, pixel pairs are faster.
 _LEAST_PIXELS = 3
 
+#: Pixels that may be computed for each pixel of the result, before more rows at once are preferred.
+_MOST_GROWTH = 1.07
+
 #: Widest window for which neighbouring windows share loads.
 _MAX_TAPS = 5
 
@@ -52,7 +55,8 @@ class FourPixels:
 
     Attributes:
         source: The memory that windows are read from.
-        joined: True if the rows of the result are contiguous, and for DIRECT the rows of the input.
+        joined: 1 if the rows of the result are contiguous, and for DIRECT the rows of the input; 2 if they are except
+            at the end of a rolling buffer; 0 if not.
         cols: Pixels of a row of the line buffer; 0 without a line buffer.
         rows: Rows of a window in the line buffer, else 1.
         taps: Pixels of a window's row if neighbouring windows share loads, else 1.
@@ -64,7 +68,7 @@ class FourPixels:
     """
 
     source: Source
-    joined: bool
+    joined: int
     cols: int
     rows: int
     taps: int
@@ -97,6 +101,15 @@ def dilations(node: Node) -> tuple[int, int]:
     return (down if height > 1 else 1), (right if width > 1 else 1)
 
 
+def keeps_lines(node: Node, y: View) -> bool:
+    """True if the line buffer keeps its content from one row of results to the next.
+
+    In a cascade the operand's rolling buffer has the rows of a window already, so scratch with the same rows need not
+    outlive the call: copying them again costs a few per cent of a convolution.
+    """
+    return dilations(node)[0] == 1 and y.stripe_height == 0
+
+
 def scattered(node: Node) -> bool:
     """True if rows of a window are not contiguous: they have a dilation, or the channels of one of several groups."""
     return groups(node) > 1 or dilations(node)[1] > 1
@@ -126,24 +139,27 @@ def possible(node: Node, x: View, y: View, result: EpilogueMve, *, sliding: bool
     return [each for each in found if each is not None]
 
 
-def _whole_rows(*views: View) -> bool:
-    return all(v.buffer_rows >= v.rows and v.row_stride == v.cols * v.pixel_stride for v in views)
+def _joined(*views: View) -> int:
+    """Returns the value of `FourPixels.joined` for views that all count."""
+    if any(v.row_stride != v.cols * v.pixel_stride for v in views):
+        return 0
+    return 1 if all(v.buffer_rows >= v.rows for v in views) else 2
 
 
 def _direct(node: Node, x: View, y: View) -> FourPixels | None:
     attrs = op.attributes(node)
     distance, chunks = attrs.strides[1] * x.pixel_stride, math.ceil(x.channels / CHUNK)
     aligned = all(bytes_ % 4 == 0 for bytes_ in (x.offset, x.row_stride, x.pixel_stride))
-    plain = op.window(node) == (1, 1) and groups(node) == 1 and not attrs.padding.any and x.buffer_rows >= x.rows
+    plain = op.window(node) == (1, 1) and groups(node) == 1 and not attrs.padding.any
     if not (plain and aligned and distance + (chunks - 1) * CHUNK <= _MAX_OFFSET):
         return None
-    joined = attrs.strides == (1, 1) and _whole_rows(x, y)
+    joined = _joined(x, y) if attrs.strides == (1, 1) else 0
     exact = x.channels % CHUNK == 0
     return FourPixels(Source.DIRECT, joined, 0, 1, 1, chunks, distance, exact, not exact or y.cols % PIXELS > 0)
 
 
 def _line_buffer(node: Node, x: View, y: View, *, sliding: bool) -> FourPixels | None:
-    attrs, (height, width), down = op.attributes(node), op.window(node), dilations(node)[0]
+    attrs, (height, width) = op.attributes(node), op.window(node)
     if x.channels % CHUNK or y.cols < PIXELS or scattered(node):
         return None
     stride, depth = attrs.strides[1], x.channels
@@ -155,7 +171,7 @@ def _line_buffer(node: Node, x: View, y: View, *, sliding: bool) -> FourPixels |
     if furthest > _MAX_OFFSET or cols * depth > _MAX_ADVANCE:
         return None
     return FourPixels(
-        Source.LINE_BUFFER, False, cols, height, taps, run // CHUNK, distance, exact=True, keeps=down == 1
+        Source.LINE_BUFFER, 0, cols, height, taps, run // CHUNK, distance, exact=True, keeps=keeps_lines(node, y)
     )
 
 
@@ -169,8 +185,25 @@ def _im2col(node: Node, x: View, y: View) -> FourPixels | None:
     lies = not attrs.padding.any and x.buffer_rows >= x.rows and x.pixel_stride == x.channels
     plain = lies and down == 1 and not scattered(node)
     cols = 0 if plain else (y.cols - 1) * attrs.strides[1] + reach(width, right)
-    joined = _whole_rows(y) and not scattered(node)
-    return FourPixels(Source.IM2COL, joined, cols, 1, 1, chunks, distance, exact=True, keeps=down == 1)
+    joined = 0 if scattered(node) else _joined(y)
+    return FourPixels(Source.IM2COL, joined, cols, 1, 1, chunks, distance, exact=True, keeps=keeps_lines(node, y))
+
+
+def rows_at_once(node: Node, found: FourPixels) -> int:
+    """Returns the rows whose pixels nearly fill groups of four: 1, 2 or 4.
+
+    Args:
+        node: A convolution.
+        found: The source of its windows, with tensors stored whole.
+    """
+    counts = (1, 2, 4) if found.joined else (1,)
+    return next((rows for rows in counts if growth(node, found, rows) <= _MOST_GROWTH), counts[-1])
+
+
+def growth(node: Node, found: FourPixels, rows: int) -> float:
+    """Returns the pixels that are computed for each pixel of the result, in stripes of a number of rows."""
+    pixels = node.output.shape[2] * (rows if found.joined else 1)
+    return -(-pixels // PIXELS) * PIXELS / pixels
 
 
 def pack(found: FourPixels, matrix: Array, result: EpilogueMve) -> PackedConstant:

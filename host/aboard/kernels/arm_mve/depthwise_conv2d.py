@@ -142,7 +142,7 @@ class MveS8(Implementation):
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
         """Blocks of rows are read and written alternately."""
         x, y = packing.view(inputs), outputs[0]
-        found = self._chosen(node)
+        found = self._geometry(node, x, y)
         rows = 1
         if found is not None:
             if found.whole:
@@ -153,20 +153,30 @@ class MveS8(Implementation):
 
     @override
     def row_wise(self, node: Node) -> RowWise | None:
-        """One row at a time, with a persistent line buffer, if sixteen channels are computed at once."""
-        return RowWise(keeps=True) if self._chosen(node) is None else None
+        """Sixteen channels at once keep a line buffer; packed pixels are copied again for each stripe."""
+        found = self._chosen(node)
+        if found is None:
+            return RowWise(keeps=True)
+        striped = packed.in_stripes(node, found, View.whole(node.output.shape, 1))
+        return None if striped is None else RowWise(striped.lines)
+
+    def _geometry(self, node: Node, x: View, y: View) -> packed.PackedGeometry | None:
+        """Returns the geometry of packed pixels for two views; None for sixteen channels at once."""
+        found = self._chosen(node)
+        return packed.in_stripes(node, found, y) if _in_stripes(x, y) else found
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         x, y = packing.view(inputs), outputs[0]
         matrix, result = packing.matrix(node, op.AXIS), _epilogue(node)
-        found = self._chosen(node)
-        if found is None:
+        found = self._geometry(node, x, y)
+        if self._chosen(node) is None:
             return _channels_at_once(node, x, y, matrix, result)
-        fitting = packed.viewed(node, found, y)
+        fitting = None if found is None else packed.viewed(node, found, y)
         if fitting is None:
             raise ValueError(f"{node.name}: results lie too far apart, {y}")
-        params = packed.params(node, fitting, found.whole, x, y, result)
+        stripes = _in_stripes(x, y)
+        params = packed.params(node, fitting, x, y, result, stripes=stripes)
         return KernelCall(
             header=packed.HEADER,
             function=fitting.function,
@@ -176,14 +186,19 @@ class MveS8(Implementation):
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
                 ConstantArg(records.pack(fitting, matrix, result)),
-                ScratchArg(Scratch(packed.scratch_bytes(fitting, found.whole, x), align=BLOCK), "int8_t *"),
+                ScratchArg(Scratch(packed.scratch_bytes(fitting, x, stripes=stripes), align=BLOCK), "int8_t *"),
             ),
             rows=y.rows,
             slow_epilogue=not result.is_single,
-            step_rows=y.rows,
+            step_rows=1 if stripes else y.rows,
             # Parameters are immediates in instructions, so layers cannot share code.
             code_key=repr(params),
         )
+
+
+def _in_stripes(*views: View) -> bool:
+    """True if rows are computed in stripes, or rows of the operand or the result are in a rolling buffer."""
+    return any(view.stripe_height > 0 or view.buffer_rows < view.rows for view in views)
 
 
 def _epilogue(node: Node) -> EpilogueMve:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from aboard.ir import Node
@@ -186,7 +186,10 @@ class PackedGeometry:
         """True if one instruction can scatter the results of a group into a view."""
         strides = (y.row_stride, y.pixel_stride)
         along, across = strides[self.along.number], strides[self.across.number]
-        single = self.lines == 1 or self.across.outputs % 2
+        single = self.lines == 1 or self.across.outputs % 2 or y.buffer_rows < y.rows
+        if y.buffer_rows < y.rows:
+            # The two lines may be the first and the last row of the rolling buffer.
+            across *= max(y.buffer_rows - 1, 1)
         furthest = max(7 * along if single else 0, 3 * along + across if self.lines == 2 else 0)
         return min(strides) >= 0 and furthest <= _MAX_SCATTER
 
@@ -276,7 +279,22 @@ def viewed(node: Node, found: PackedGeometry, y: View) -> PackedGeometry | None:
     """Returns `found`, or if it does not fit the view of the result, the cheapest geometry that copies as much."""
     if found.fits(y):
         return found
-    return next((g for g in _geometries(node, y) if found.whole or g.across.number == 0), None)
+    fitting = (g for g in _geometries(node, y) if found.whole or g.across.number == 0)
+    return next((replace(g, in_parts=not found.whole) for g in fitting), None)
+
+
+def in_stripes(node: Node, found: PackedGeometry | None, y: View) -> PackedGeometry | None:
+    """Returns the geometry that computes rows of one image in stripes; None if sixteen channels at once do.
+
+    Args:
+        node: A depthwise convolution.
+        found: The geometry for all rows at once.
+        y: View of the result, whose stripes of one row need lines that are computed alone.
+    """
+    if found is None:
+        return None
+    fitting = (g for g in _geometries(node, y) if g.across.number == 0 and (g.lines == 1 or y.stripe_height != 1))
+    return next((replace(g, in_parts=True) for g in fitting), None)
 
 
 def _words(found: PackedGeometry, x: View) -> int:
@@ -285,15 +303,20 @@ def _words(found: PackedGeometry, x: View) -> int:
     return x.channels if several and found.along.number == 1 and found.packing is not Packing.ONE_AXIS else BLOCK
 
 
-def params(node: Node, found: PackedGeometry, whole: bool, x: View, y: View, result: EpilogueMve) -> dict[str, Literal]:
-    """Returns the fields of `aboard_depthwise_packed_mve_t`; `whole` copies all lines of an image together."""
+def params(
+    node: Node, found: PackedGeometry, x: View, y: View, result: EpilogueMve, *, stripes: bool
+) -> dict[str, Literal]:
+    """Returns the fields of `aboard_depthwise_packed_mve_t`; with `stripes`, a call computes some rows."""
     shape = node.input(INPUT).shape
     return {
         "across": _axis(found.across, found.parts[0], x, y),
         "along": _axis(found.along, found.parts[1], x, y),
         "form": int(found.packing),
         "lines": found.lines,
-        "slab": found.passes if whole else 1,
+        "slab": found.passes if found.whole else 1,
+        "stripes": int(stripes),
+        "in": x.literal(),
+        "out": y.literal(),
         "images": shape[0],
         "image_in": shape[1] * x.row_stride,
         "image_out": node.output.shape[1] * y.row_stride,
@@ -306,11 +329,12 @@ def params(node: Node, found: PackedGeometry, whole: bool, x: View, y: View, res
     }
 
 
-def scratch_bytes(found: PackedGeometry, whole: bool, x: View) -> int:
+def scratch_bytes(found: PackedGeometry, x: View, *, stripes: bool) -> int:
     """Returns the bytes of the strips of a slab, and of loads beyond them."""
     place = 4 * _words(found, x)
     strip = found.places * place + 4 * BLOCK - place
-    return (found.passes if whole else 1) * found.strips * strip + found.beyond * place
+    beyond = max(0, found.reached(1) - found.places) if stripes else found.beyond
+    return (found.passes if found.whole else 1) * found.strips * strip + beyond * place
 
 
 def _axis(axis: ImageAxis, parts: int, x: View, y: View) -> dict[str, Literal]:

@@ -1,0 +1,75 @@
+"""Cascades of kernels for Helium on an emulated Cortex-M55: stripes of any height, in rolling buffers that wrap.
+
+An image carries several models, because building one takes longer than running them all.
+"""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import aboard
+from aboard.errors import CapacityError
+from support import models, oracle
+from support.channel_models import ChannelModel
+from support.examples import either
+from support.image_models import global_average
+
+BOARD = "arm/mps3_an547"
+
+#: Windows of depthwise layers: each form of packed pixels, and sixteen channels at once.
+WINDOWS = [(3, 3), (2, 3), (4, 4), (3, 1), (1, 5), (5, 5), (7, 3)]
+
+#: Channels, and columns of the image: groups of four pixels are full, or end in the next row.
+CHANNELS, COLUMNS = (1, 4, 6, 17, 33), (4, 5, 6, 7, 9)
+
+
+def chain(seed: int, window: tuple[int, int]) -> bytes:
+    """Returns a model of convolutions, a depthwise layer and an average, which are best computed in stripes."""
+    rng = np.random.default_rng([seed, 19])
+    model = ChannelModel(seed, (1, int(rng.integers(17, 26)), int(rng.choice(COLUMNS)), int(rng.choice([1, 3, 16]))))
+    model.conv(int(rng.choice(CHANNELS)), (int(rng.integers(1, 6)), 3), int(rng.integers(1, 3)))
+    model.depthwise(1, window, int(rng.integers(1, 3)) if min(model.shape[1:3]) > 4 else 1)
+    model.conv(int(rng.choice(CHANNELS)), (1, 1))
+    model.depthwise(1, (3, 3))
+    model.conv(4, (1, 1))
+    global_average(model)
+    return model.build()
+
+
+def compiled(data: bytes, options: str, name: str) -> aboard.Module:
+    """Returns a model with the least RAM."""
+    try:
+        return aboard.compile(data, target=f"{BOARD} {options} -ram-max=16", name=name)
+    except CapacityError as error:
+        return aboard.compile(data, target=f"{BOARD} {options} -ram-max={error.least_bytes}", name=name)
+
+
+@pytest.mark.parametrize("seed", either(range(8), range(1)))
+def test_stripes_of_helium_compute_what_whole_layers_do(seed: int, tmp_path: Path) -> None:
+    data = [chain(100 * seed + number, window) for number, window in enumerate(WINDOWS)]
+    modules = [aboard.compile(each, target=f"{BOARD} -opt=size", name=f"s{i}") for i, each in enumerate(data)]
+    modules += [compiled(each, "", f"m{i}") for i, each in enumerate(data)]
+    striped = {n.op for module in modules for n in module.manifest.nodes if n.cascade is not None}
+    assert striped == {"conv2d", "depthwise_conv2d", "average_pool2d"}
+    nodes = list(itertools.chain.from_iterable(module.manifest.nodes for module in modules))
+    assert {node.implementation for node in nodes if node.op in striped} == {"arm_mve_s8"}
+    project = aboard.create(modules, board=BOARD, path=tmp_path / "project")
+    project.build()
+    rng = np.random.default_rng(seed)
+    with project.session() as device:
+        for module, each in zip(modules, data * 2, strict=True):
+            x = rng.integers(-128, 128, module.manifest.inputs[0].shape, np.int8)
+            (wanted,) = oracle.tflm(each, x)
+            np.testing.assert_array_equal(device.run(x, model=module.name), wanted, err_msg=module.name)
+
+
+@pytest.mark.parametrize(("name", "least", "most"), [("vww", 0.5, 0.53), ("ic", 0.42, 0.45), ("kws", 0.7, 0.75)])
+def test_size_lowers_the_ram(name: str, least: float, most: float) -> None:
+    """By default no layer is computed in stripes on Cortex-M55."""
+    default, size = (aboard.compile(models.read(name), target=f"{BOARD} {opt}") for opt in ("", "-opt=size"))
+    assert all(node.cascade is None for node in default.manifest.nodes)
+    assert least < size.manifest.ram_bytes / default.manifest.ram_bytes < most
