@@ -9,41 +9,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
-from weakref import WeakValueDictionary
 
-from aboard.ir.graph import Node, Tensor
+from aboard.ir.graph import Attributes, Node, Tensor
 
 T = TypeVar("T")
 
 
 class Fingerprint:
     """The fingerprint of equal nodes: one object, so that it is compared and looked up by identity."""
-
-
-#: Each fingerprint in use, by what it stands for: hashing and comparing that costs more than most lookups save.
-_FINGERPRINTS: WeakValueDictionary[Hashable, Fingerprint] = WeakValueDictionary()
-
-
-def fingerprint(node: Node) -> Fingerprint | None:
-    """Returns one object for the op, the attributes, and the types and constants of operands and results.
-
-    Names do not count.
-
-    Returns:
-        None if the attributes cannot be compared, such as those with a graph inside.
-    """
-    try:
-        hash(node.attrs)
-    except TypeError:
-        return None
-    operands = tuple(None if tensor is None else _tensor(tensor) for tensor in node.inputs)
-    computes = node.op, node.attrs, operands, tuple(_tensor(tensor) for tensor in node.outputs)
-    return _FINGERPRINTS.setdefault(computes, Fingerprint())
-
-
-def _tensor(tensor: Tensor) -> Hashable:
-    data = tensor.data
-    return tensor.type, None if data is None else hashlib.sha256(data.tobytes()).digest()
 
 
 class Memo(Generic[T]):
@@ -66,3 +39,36 @@ class Memo(Generic[T]):
                 del self._known[next(iter(self._known))]
             self._known[key] = compute()
         return self._known[key]
+
+
+#: Fingerprints by what they stand for: hashing and comparing that costs more than most lookups save.
+_FINGERPRINTS: Memo[Fingerprint] = Memo(1 << 14)
+
+
+def fingerprint(node: Node) -> Fingerprint | None:
+    """Returns one object for the op, the attributes, and the types and constants of operands and results.
+
+    Names do not count.
+
+    Returns:
+        None if the attributes cannot be compared, such as those with a graph inside.
+    """
+    if not is_hashable(node.attrs):
+        return None
+    operands = tuple(None if tensor is None else _tensor(tensor) for tensor in node.inputs)
+    computes = node.op, node.attrs, operands, tuple(_tensor(tensor) for tensor in node.outputs)
+    return _FINGERPRINTS.get(computes, Fingerprint)
+
+
+def is_hashable(attrs: Attributes) -> bool:
+    """True for attributes of plain values; False for those with a graph inside."""
+    try:
+        hash(attrs)
+    except TypeError:
+        return False
+    return True
+
+
+def _tensor(tensor: Tensor) -> Hashable:
+    data = tensor.data
+    return tensor.type, None if data is None else hashlib.sha256(data.tobytes()).digest()

@@ -34,7 +34,7 @@ class DType(Enum):
     @property
     def bytes(self) -> int:
         """Bytes of one element."""
-        return self.numpy.itemsize
+        return _BYTES[self.value]
 
     @property
     def c(self) -> str:
@@ -45,6 +45,9 @@ class DType(Enum):
     def is_float(self) -> bool:
         """True for the floating-point type that kernels compute in."""
         return self is DType.FLOAT32
+
+
+_BYTES = {each.value: np.dtype(each.value).itemsize for each in DType}
 
 
 class Rounding(Enum):

@@ -17,7 +17,7 @@ go away from zero there. Functions that round exactly have one, unless the accum
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -66,9 +66,14 @@ class DoubleRounding:
         scaled = int(multiply_by_quantized_multiplier(accumulator, self.multiplier, self.shift))
         return min(max(scaled + self.zero_point, self.low), self.high)
 
+    @cached_property
+    def ends(self) -> tuple[int, int]:
+        """The smallest and the largest result."""
+        return self.value(self.smallest), self.value(self.largest)
+
     def thresholds(self) -> tuple[Int64, Int64]:
         """Returns the results k above the first, and for each the smallest accumulator that gives it."""
-        results = np.arange(self.value(self.smallest) + 1, self.value(self.largest) + 1)
+        results = np.arange(self.ends[0] + 1, self.ends[1] + 1)
         scaled = results - self.zero_point
         # Products of large shifts take more than 64 bits, as Python's integers can.
         largest = (2 * int(np.abs(scaled).max(initial=0)) + 2) << (31 - self.shift)
@@ -128,8 +133,9 @@ def find(steps: DoubleRounding, shift: int, half: int = 1 << 30) -> SingleRoundi
         shift: Right shift of the line, 1 to 16.
         half: As in `SingleRounding`.
     """
-    if steps.multiplier == 0 or steps.value(steps.smallest) == steps.value(steps.largest):
-        return SingleRounding(0, 0, steps.value(steps.smallest) << shift, half)
+    first, last = steps.ends
+    if steps.multiplier == 0 or first == last:
+        return SingleRounding(0, 0, first << shift, half)
     if -steps.shift < shift:
         return None
     results, firsts = steps.thresholds()

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from aboard.errors import TargetError
 from aboard.ir import Graph, Node
-from aboard.ir.fingerprint import Memo
+from aboard.ir.fingerprint import Memo, is_hashable
 from aboard.kernels import tunable
 from aboard.kernels.accelerator import ALIGN, Cost
 from aboard.kernels.contract import Call, ExternalCall, Implementation, Scratch, ScratchArg, View
@@ -227,8 +227,9 @@ def ask(node: Node, target: Target) -> Cost:
 
 
 def _copy(graph: Graph, taken: Sequence[Offer]) -> tuple[Graph, list[Offer]]:
-    """Returns copies of a graph and of matches in it; constants and patterns are shared."""
+    """Returns copies of a graph and of matches in it; what cannot change is shared."""
     memo: dict[int, object] = {id(t.data): t.data for t in graph.tensors() if t.data is not None}
     memo |= {id(match.pattern): match.pattern for _, match in taken}
+    memo |= {id(node.attrs): node.attrs for node in graph.nodes if is_hashable(node.attrs)}
     copied: tuple[Graph, list[Offer]] = copy.deepcopy((graph, list(taken)), memo)
     return copied

@@ -54,10 +54,9 @@ class RemoveChannels(Pass):
             found = list(_simpler(graph))
             for node, known, constants in found:
                 _rewrite(graph, node, known, constants)
-            live = {} if found else live_channels(graph, self.block)
-            if live:
-                shrink(graph, live)
-            elif not found:
+            if not found:
+                # Removal changes no value, so nothing becomes simpler by it.
+                shrink(graph, live_channels(graph, self.block))
                 return
 
     @override

@@ -93,7 +93,11 @@ class VariantChoice:
 
     def more(self, node: int, index: int) -> int:
         """Returns the difference in bytes of the model with another variant of a node."""
-        return self.bytes([*self.chosen[:node], index, *self.chosen[node + 1 :]]) - self.bytes()
+        return self.bytes([*self.chosen[:node], index, *self.chosen[node + 1 :]]) - self._bytes
+
+    @cached_property
+    def _bytes(self) -> int:
+        return self.bytes()
 
     def _instructions(self, chosen: Sequence[int]) -> float:
         return sum(variants[index].cost.instructions for variants, index in zip(self.options, chosen, strict=True))
