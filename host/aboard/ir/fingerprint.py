@@ -34,11 +34,16 @@ class Memo(Generic[T]):
         """Returns the result for a key, which is computed the first time; None is no key, and nothing is kept."""
         if key is None:
             return compute()
-        if key not in self._known:
-            while len(self._known) >= self._size:
-                del self._known[next(iter(self._known))]
-            self._known[key] = compute()
-        return self._known[key]
+        try:
+            # One lookup, because the hash of a long key costs more than all else.
+            return self._known[key]
+        except KeyError:
+            pass
+        found = compute()
+        while len(self._known) >= self._size:
+            del self._known[next(iter(self._known))]
+        self._known[key] = found
+        return found
 
 
 #: Fingerprints by what they stand for: hashing and comparing that costs more than most lookups save.
@@ -53,11 +58,12 @@ def fingerprint(node: Node) -> Fingerprint | None:
     Returns:
         None if the attributes cannot be compared, such as those with a graph inside.
     """
-    if not is_hashable(node.attrs):
-        return None
     operands = tuple(None if tensor is None else _tensor(tensor) for tensor in node.inputs)
     computes = node.op, node.attrs, operands, tuple(_tensor(tensor) for tensor in node.outputs)
-    return _FINGERPRINTS.get(computes, Fingerprint)
+    try:
+        return _FINGERPRINTS.get(computes, Fingerprint)
+    except TypeError:
+        return None
 
 
 def is_hashable(attrs: Attributes) -> bool:

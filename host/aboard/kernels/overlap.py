@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +52,7 @@ class SlidingWindow:
     dilations: tuple[int, int] = (1, 1)
 
 
+@lru_cache(maxsize=1 << 12)
 def distance(window: SlidingWindow, x: View, y: View, reads: Reads) -> int | None:
     """Returns the minimum in-place offset in bytes; None if operand and result must not share memory.
 

@@ -28,12 +28,13 @@ from aboard.ir.numerics import (
     INT32_MAX,
     INT32_MIN,
     Int64,
-    multiply_by_quantized_multiplier,
-    multiply_exactly,
 )
 
-#: DoubleRounding of the factor around its rounded value, offsets tried, and how many at a time.
-_NEIGHBOURS, _MOST_OFFSETS, _BATCHES = (0, 1, -1, 2, -2, 3, -3), 1 << 22, (1 << 10, 1 << 14, 1 << 18)
+#: Differences of the factor from its rounded value, in the order in which they are tried.
+_NEIGHBOURS = (0, 1, -1, 2, -2, 3, -3)
+
+#: Offsets are below this.
+_OFFSETS = 1 << 22
 
 #: Of 64 bits, or Python's integers.
 _Integers = npt.NDArray[Any]
@@ -62,8 +63,12 @@ class DoubleRounding:
     largest: int
 
     def value(self, accumulator: int) -> int:
-        """Returns the result of an accumulator."""
-        scaled = int(multiply_by_quantized_multiplier(accumulator, self.multiplier, self.shift))
+        """Returns the result of an accumulator within int32, as `aboard.ir.numerics` does for arrays."""
+        product = (accumulator * self.multiplier + (1 << 30)) >> 31
+        exponent = -self.shift
+        return self._clamped((product + (1 << exponent >> 1) - (product < 0 < exponent)) >> exponent)
+
+    def _clamped(self, scaled: int) -> int:
         return min(max(scaled + self.zero_point, self.low), self.high)
 
     @cached_property
@@ -76,7 +81,7 @@ class DoubleRounding:
         results = np.arange(self.ends[0] + 1, self.ends[1] + 1)
         scaled = results - self.zero_point
         # Products of large shifts take more than 64 bits, as Python's integers can.
-        largest = (2 * int(np.abs(scaled).max(initial=0)) + 2) << (31 - self.shift)
+        largest = (2 * max(abs(end - self.zero_point) for end in self.ends) + 2) << (31 - self.shift)
         firsts = self._firsts(scaled if largest < 1 << 63 else scaled.astype(object))
         return results, firsts.astype(np.int64)
 
@@ -94,8 +99,10 @@ class ExactRounding(DoubleRounding):
 
     @override
     def value(self, accumulator: int) -> int:
-        scaled = int(multiply_exactly(accumulator, self.multiplier, self.shift))
-        return min(max(scaled + self.zero_point, self.low), self.high)
+        product, right = accumulator * self.multiplier, 31 - self.shift
+        down, rest = product >> right, product & ((1 << right) - 1)
+        # Rests are compared with one half; a tie above an odd number goes up.
+        return self._clamped(down + (2 * rest + (down & 1) > 1 << right))
 
     @override
     def _firsts(self, scaled: _Integers) -> _Integers:
@@ -153,8 +160,8 @@ def find(steps: DoubleRounding, shift: int, half: int = 1 << 30) -> SingleRoundi
 
 def _bounds(steps: DoubleRounding, results: Int64, firsts: Int64, factor: int, unit: int) -> tuple[int, int]:
     """Returns the bounds of O: at least the first, below the second."""
-    lowest = int(((results << unit) - firsts * factor).max())
-    highest = int(((results << unit) - (firsts - 1) * factor).min())
+    above = (results << unit) - firsts * factor
+    lowest, highest = int(above.max()), int(above.min()) + factor
     # At the ends of the range the line must not be one step further, unless results are clamped there.
     at_least, at_most = int(results[0]) - 1, int(results[-1])
     if at_least > steps.low:
@@ -166,20 +173,33 @@ def _bounds(steps: DoubleRounding, results: Int64, firsts: Int64, factor: int, u
 
 def _placed(factor: int, lowest: int, highest: int, shift: int, half: int) -> SingleRounding | None:
     """Returns the line of the smallest offset with O in [lowest, highest), or None."""
-    width, tried = highest - lowest, 0
+    width, above = highest - lowest, (half - lowest) % (1 << 31)
     if width <= 0:
         return None
-    for batch in _BATCHES:
-        while tried < min(batch * 16, _MOST_OFFSETS):
-            offsets = np.arange(tried, tried + batch, dtype=np.int64)
-            above = (offsets * factor + (half - lowest) % (1 << 31)) % (1 << 31)
-            found = np.flatnonzero(above < width)
-            if len(found):
-                offset = int(offsets[found[0]])
-                whole = lowest + int(above[found[0]]) - offset * factor - half
-                return SingleRounding(offset, factor, (whole >> 31) - (1 << (shift - 1)), half)
-            tried += batch
-    return None
+    # O is `above` over its lower bound with offset 0, and grows by the factor with each offset, modulo 2**31.
+    offset = 0 if above < width else _first_within(factor, 1 << 31, (1 << 31) - above, (1 << 31) - above + width - 1)
+    if offset is None or offset >= _OFFSETS:
+        return None
+    whole = lowest + (offset * factor + above) % (1 << 31) - offset * factor - half
+    return SingleRounding(offset, factor, (whole >> 31) - (1 << (shift - 1)), half)
+
+
+def _first_within(factor: int, modulus: int, low: int, high: int) -> int | None:
+    """Returns the least x > 0 with low <= factor * x mod modulus <= high, for 0 < low <= high < modulus, or None.
+
+    If no multiple of the factor below the modulus is within, x passes the modulus y times: the least y has
+    -high <= modulus * y mod factor <= -low. So the pair of numbers shrinks as in Euclid's algorithm.
+    """
+    factor %= modulus
+    if factor == 0:
+        return None
+    if 2 * factor > modulus:
+        factor, low, high = modulus - factor, modulus - high, modulus - low
+    count = -(-low // factor)
+    if count * factor <= high:
+        return count
+    passed = _first_within(modulus, factor, -high % factor, -low % factor)
+    return None if passed is None else -(-(low + modulus * passed) // factor)
 
 
 def _fits(steps: DoubleRounding, line: SingleRounding, shift: int) -> bool:

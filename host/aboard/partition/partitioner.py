@@ -156,7 +156,8 @@ def partition(graph: Graph, target: Target, passes: Sequence[Pass] = (), tuning:
 def _by_cost(graph: Graph, target: Target, passes: Sequence[Pass], offers: Sequence[Offer], tuning: Tuning) -> Decision:
     def claimed(trial: Graph, taken: Sequence[Offer]) -> None:
         claims = _merge(Uses(trial), taken)
-        apply(trial, Partition(target, labels(target), target.host.kind.name, claims, ()))
+        # No checks of the graph here: the compilation of the chosen partition makes them.
+        _replace(trial, Partition(target, names, target.host.kind.name, claims, ()), DEFAULTS)
 
     def region(device: int, matches: Sequence[Match]) -> Node:
         claim = Claim(device, tuple(matches))
@@ -287,6 +288,11 @@ def apply(graph: Graph, decided: Partition, tuning: Tuning = DEFAULTS) -> None:
     Raises:
         VerifyError: The new graph breaks a rule; this is a bug of aboard.
     """
+    _replace(graph, decided, tuning)
+    verify(graph)
+
+
+def _replace(graph: Graph, decided: Partition, tuning: Tuning) -> None:
     owner = {node: number for number, claim in enumerate(decided.claims) for node in claim.nodes}
     made = [_subgraph(graph, number, decided, tuning) for number in range(len(decided.claims))]
     units: dict[int | Node, list[Node]] = {}
@@ -294,7 +300,6 @@ def apply(graph: Graph, decided: Partition, tuning: Tuning = DEFAULTS) -> None:
         units.setdefault(owner.get(node, node), []).append(node)
     replaced = [made[unit] if isinstance(unit, int) else unit for unit in units]
     graph.nodes = _topological(replaced)
-    verify(graph)
 
 
 def _subgraph(graph: Graph, number: int, decided: Partition, tuning: Tuning) -> Node:

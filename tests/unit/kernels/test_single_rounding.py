@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from aboard.importers import load
 from aboard.ir import Node
-from aboard.ir.numerics import INT32_MAX, INT32_MIN
+from aboard.ir.numerics import INT32_MAX, INT32_MIN, multiply_by_quantized_multiplier, multiply_exactly
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_mve.epilogue import EpilogueForm, epilogue
-from aboard.kernels.single_rounding import DoubleRounding, ExactRounding, SingleRounding, find
+from aboard.kernels.single_rounding import DoubleRounding, ExactRounding, SingleRounding, _placed, find
 from aboard.ops import conv2d, depthwise_conv2d, fully_connected
 from aboard.ops.weighted import INPUT, multipliers
 from support import models
@@ -57,6 +57,16 @@ def check(steps: DoubleRounding, line: SingleRounding, shift: int) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(channels())
+def test_results_are_those_of_the_arithmetic_of_ops(steps: DoubleRounding) -> None:
+    accumulators = np.array(interesting(steps))
+    multiply = multiply_exactly if isinstance(steps, ExactRounding) else multiply_by_quantized_multiplier
+    scaled = multiply(accumulators, steps.multiplier, steps.shift)
+    expected = np.clip(scaled + steps.zero_point, steps.low, steps.high).tolist()
+    assert [steps.value(a) for a in accumulators.tolist()] == expected
+
+
+@settings(max_examples=300, deadline=None)
+@given(channels())
 def test_thresholds_are_where_results_change(steps: DoubleRounding) -> None:
     assume(steps.multiplier)
     for result, first in zip(*(values.tolist() for values in steps.thresholds()), strict=True):
@@ -89,6 +99,18 @@ def test_there_is_a_line_on_both_sides_of_zero_if_results_are_exact(multiplier: 
     line = find(steps, exponent)
     assert line is not None
     check(steps, line, exponent)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(-(2**40), 2**40), st.integers(1, 2**31 - 1), st.integers(1, 2**24), st.integers(1, 16))
+def test_the_offset_is_the_smallest(lowest: int, factor: int, width: int, shift: int) -> None:
+    line = _placed(factor, lowest, lowest + width, shift, 1 << 30)
+    offsets = np.arange(1 << 12)
+    found = np.flatnonzero((offsets * factor + (1 << 30) - lowest) % (1 << 31) < width)
+    assert (len(offsets) if line is None else min(line.offset, len(offsets))) == min([*found, len(offsets)])
+    if line is not None:
+        start = line.offset * factor + line.half + (line.constant + (1 << (shift - 1)) << 31)
+        assert lowest <= start < lowest + width
 
 
 def test_sums_that_reach_ties_have_no_line() -> None:

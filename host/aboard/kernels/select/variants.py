@@ -160,19 +160,27 @@ class VariantChoice:
         """Returns choices with an implementation in all nodes or in none."""
         return [f(chosen, name) for name in self._names for f in (self._with, self._without)]
 
+    @cached_property
+    def _indices(self) -> list[dict[tuple[str, str], int]]:
+        """The index of each implementation, node by node; of two with one name, the first."""
+        return [{variants[i].key: i for i in reversed(range(len(variants)))} for variants in self.options]
+
+    @cached_property
+    def _smallest_others(self) -> list[dict[tuple[str, str], int]]:
+        """The index of the smallest variant of another implementation, by implementation, node by node."""
+        found: list[dict[tuple[str, str], int]] = []
+        for variants, indices in zip(self.options, self._indices, strict=True):
+            order = sorted(range(len(variants)), key=lambda i, v=variants: v[i].cost.flash_bytes)  # type: ignore[misc]
+            others = {key: next((i for i in order if variants[i].key != key), None) for key in indices}
+            found.append({key: i for key, i in others.items() if i is not None})
+        return found
+
     def _with(self, chosen: Sequence[int], name: tuple[str, str]) -> list[int]:
-        changed = list(chosen)
-        for node, variants in enumerate(self.options):
-            changed[node] = next((i for i, v in enumerate(variants) if v.key == name), changed[node])
-        return changed
+        return [indices.get(name, old) for indices, old in zip(self._indices, chosen, strict=True)]
 
     def _without(self, chosen: Sequence[int], name: tuple[str, str]) -> list[int]:
-        changed = list(chosen)
-        for node, variants in enumerate(self.options):
-            others = [i for i, v in enumerate(variants) if v.key != name]
-            if others and variants[changed[node]].key == name:
-                changed[node] = min(others, key=lambda i, v=variants: (v[i].cost.flash_bytes, i))  # type: ignore[misc]
-        return changed
+        found = zip(self.options, self._smallest_others, chosen, strict=True)
+        return [others.get(name, old) if variants[old].key == name else old for variants, others, old in found]
 
     def _within(self, budget: int, lowest: float) -> list[int]:
         """Returns the choice of the lowest price that fits a budget; the smallest choice if none fits."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -70,6 +71,11 @@ class ChannelValues:
 
     ranges: ValueRanges
     numbers: ValueNumbers
+
+    @cached_property
+    def classes(self) -> Indices:
+        """For each channel a number that equal channels share, starting at 0 in each tensor."""
+        return numbered(self.numbers)
 
 
 class ChannelLiveness:

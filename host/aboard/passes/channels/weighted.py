@@ -108,7 +108,7 @@ class Weighted(Rule):
 
     @override
     def value_numbers(self, node: Node, operands: Sequence[ChannelValues]) -> list[ValueNumbers]:
-        numbers = numbered(operands[INPUT].numbers)
+        numbers = operands[INPUT].classes
         return _NUMBERS.get(_key(node, numbers), lambda: self._value_numbers(node, numbers))
 
     def _value_numbers(self, node: Node, given: Array) -> list[ValueNumbers]:
@@ -156,7 +156,7 @@ class Weighted(Rule):
             operand: The values of its input.
             result: The values of its result.
         """
-        key = _key(node, operand.ranges, numbered(operand.numbers), result.ranges)
+        key = _key(node, operand.ranges, operand.classes, result.ranges)
         return _SIMPLER.get(key, lambda: self._simplified(node, operand, result))
 
     def _simplified(self, node: Node, operand: ChannelValues, result: ChannelValues) -> Constants | None:
