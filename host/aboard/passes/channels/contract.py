@@ -47,6 +47,11 @@ class ValueRanges:
         return cls(columns.min(0), columns.max(0))
 
     @property
+    def ends(self) -> tuple[Int64, Int64]:
+        """The smallest and the largest values."""
+        return self.low, self.high
+
+    @property
     def constant(self) -> Bools:
         """Mask of the channels with one value."""
         return np.asarray(self.low == self.high)

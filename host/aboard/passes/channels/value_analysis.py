@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
+
 import numpy as np
 
 from aboard.ir import Graph, Node, Tensor
+from aboard.ir.fingerprint import Memo, fingerprint
 from aboard.passes.channels.contract import (
     ChannelValues,
     Indices,
+    Rule,
     ValueRanges,
     channels,
     columns,
@@ -18,6 +22,11 @@ from aboard.passes.channels.registry import followed, rule
 
 #: Above every int8 value.
 _ABOVE_CONSTANTS = 128
+
+#: What the rules found for equal nodes with equal operands: passes analyse a graph several times, and `-partition=cost`
+#: compiles a model again and again. The key covers the node, the ranges of its operands, and which of their channels
+#: are equal; the numbers themselves do not count, because results are numbered anew.
+_FOUND: Memo[tuple[list[ValueRanges], list[Indices]]] = Memo(4096)
 
 
 class ValueAnalysis:
@@ -44,10 +53,9 @@ class ValueAnalysis:
                 self._set_unknown(tensor)
             return
         operands = [self[tensor] for tensor in followed(node)]
-        ranges = found.ranges(node, [values.ranges for values in operands])
-        numbers = found.value_numbers(node, operands)
+        ranges, numbers = _FOUND.get(_key(node, operands), lambda: _results(found, node, operands))
         for index, tensor in enumerate(node.outputs):
-            self._set(tensor, ranges[index], numbered(numbers[index]))
+            self._set(tensor, ranges[index], numbers[index])
 
     def _set_unknown(self, tensor: Tensor) -> None:
         if is_followed(tensor):
@@ -59,3 +67,23 @@ class ValueAnalysis:
         numbers = np.where(ranges.constant, ranges.low - _ABOVE_CONSTANTS, numbers + self._free)
         self._free += len(numbers)
         self._known[tensor] = ChannelValues(ranges, tuple(numbers.tolist()))
+
+
+def _results(found: Rule, node: Node, operands: Sequence[ChannelValues]) -> tuple[list[ValueRanges], list[Indices]]:
+    ranges = found.ranges(node, [values.ranges for values in operands])
+    return ranges, [numbered(keys) for keys in found.value_numbers(node, operands)]
+
+
+def _key(node: Node, operands: Sequence[ChannelValues]) -> Hashable | None:
+    """Returns what results depend on; None if the node has no fingerprint."""
+    node_key = fingerprint(node)
+    if node_key is None:
+        return None
+    return node_key, _equality(operands).tobytes(), *(end.tobytes() for o in operands for end in o.ranges.ends)
+
+
+def _equality(operands: Sequence[ChannelValues]) -> Indices:
+    """Returns for each channel of each operand a number that equal channels share, starting at 0."""
+    if len(operands) == 1:
+        return operands[0].classes
+    return numbered(tuple(number for operand in operands for number in operand.numbers))

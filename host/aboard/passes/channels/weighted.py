@@ -30,7 +30,6 @@ from aboard.passes.channels.contract import (
     ValueNumbers,
     ValueRanges,
     channels,
-    numbered,
 )
 
 #: Weights stay symmetric, as in quantisers.
@@ -40,7 +39,6 @@ _LARGEST_WEIGHT = 127
 #: What the rules of this file found for equal nodes with equal operands. Passes analyse a graph several times, and
 #: `-partition=cost` compiles a model again and again.
 _FOUND: Memo[list[ValueRanges]] = Memo(4096)
-_NUMBERS: Memo[list[ValueNumbers]] = Memo(4096)
 _SIMPLER: Memo[Constants | None] = Memo(4096)
 #: For each output and input of a window, True if a weight is not 0.
 _NONZERO: Memo[Bools] = Memo(1024)
@@ -108,14 +106,9 @@ class Weighted(Rule):
 
     @override
     def value_numbers(self, node: Node, operands: Sequence[ChannelValues]) -> list[ValueNumbers]:
-        numbers = operands[INPUT].classes
-        return _NUMBERS.get(_key(node, numbers), lambda: self._value_numbers(node, numbers))
-
-    def _value_numbers(self, node: Node, given: Array) -> list[ValueNumbers]:
-        """Returns the value numbers for an operand with these numbers, of which the first is 0."""
         own = self.constants(node)
         epilogue = np.stack([own.bias, *weighted.multipliers(node, self.axis)], 1)
-        numbers = given[self.inputs(node)]
+        numbers = operands[INPUT].classes[self.inputs(node)]
         if len(numbers) == 1:
             order = np.argsort(numbers[0], kind="stable")
             starts = np.flatnonzero(np.diff(numbers[0][order], prepend=-1))
@@ -125,7 +118,7 @@ class Weighted(Rule):
         numbers = np.broadcast_to(numbers, (len(terms), numbers.shape[1]))
         rows = zip(numbers, terms, epilogue, strict=True)
         keys = tuple(tuple(part.tobytes() for part in row) for row in rows)
-        return [tuple(numbered(keys).tolist())]
+        return [keys]
 
     @override
     def shrink(self, graph: Graph, node: Node, live: Mapping[Tensor, Bools]) -> None:
@@ -330,7 +323,7 @@ def _key(node: Node, *values: ValueRanges | Array) -> Hashable | None:
     node_key = fingerprint(node)
     if node_key is None:
         return None
-    arrays = [end for v in values for end in ((v.low, v.high) if isinstance(v, ValueRanges) else (v,))]
+    arrays = [end for v in values for end in (v.ends if isinstance(v, ValueRanges) else (v,))]
     return node_key, *(array.tobytes() for array in arrays)
 
 
