@@ -10,8 +10,6 @@ import hashlib
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-import numpy as np
-
 from aboard.ir.graph import Attributes, Node, Tensor
 
 T = TypeVar("T")
@@ -79,4 +77,4 @@ def is_hashable(attrs: Attributes) -> bool:
 
 def _tensor(tensor: Tensor) -> Hashable:
     data = tensor.data
-    return tensor.type, None if data is None else hashlib.sha256(np.ascontiguousarray(data)).digest()
+    return tensor.type, None if data is None else hashlib.sha256(data.tobytes()).digest()
