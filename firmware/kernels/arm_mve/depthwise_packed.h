@@ -25,9 +25,9 @@
 
 /** The tables of two lines, of one, and of two that are the last and the first row of a rolling buffer. */
 typedef struct {
-    aboard_depthwise_packed_table_t lines;
-    aboard_depthwise_packed_table_t single;
-    aboard_depthwise_packed_table_t wrapped;
+    const aboard_depthwise_packed_table_t *lines;
+    const aboard_depthwise_packed_table_t *single;
+    const aboard_depthwise_packed_table_t *wrapped;
 } aboard_depthwise_packed_tables_t;
 
 /** Computes a channel of the result of lines `line` to `line + lines - 1`, whose strips are packed. */
@@ -39,14 +39,13 @@ ABOARD_INLINE void aboard_depthwise_packed_lines(const aboard_depthwise_packed_m
     ABOARD_UNROLL(1)
     for (; left >= p->lines; left -= p->lines) {
         const int32_t wraps = aboard_depthwise_packed_wraps(p, line);
-        aboard_depthwise_packed_channel(p, p->lines, wraps ? &tables->wrapped : &tables->lines, strip, record,
+        aboard_depthwise_packed_channel(p, p->lines, wraps ? tables->wrapped : tables->lines, strip, record,
                                         aboard_depthwise_packed_out(p, out, line + wraps));
         strip += next;
         line += p->lines;
     }
     if (aboard_depthwise_packed_single(p) && left > 0) {
-        aboard_depthwise_packed_channel(p, 1, &tables->single, strip, record,
-                                        aboard_depthwise_packed_out(p, out, line));
+        aboard_depthwise_packed_channel(p, 1, tables->single, strip, record, aboard_depthwise_packed_out(p, out, line));
     }
 }
 
@@ -160,16 +159,6 @@ ABOARD_INLINE void aboard_depthwise_packed_strips_of(const aboard_depthwise_pack
     }
 }
 
-/** Fills the tables that the lines of a call need. */
-ABOARD_INLINE void aboard_depthwise_packed_fill_tables(const aboard_depthwise_packed_mve_t *p,
-                                                       aboard_depthwise_packed_tables_t *tables) {
-    aboard_depthwise_packed_fill(p, p->lines, 0, p->across.out_stride, &tables->lines);
-    aboard_depthwise_packed_fill(p, 1, 0, 0, &tables->single);
-    if (p->stripes && p->lines == 2) {
-        aboard_depthwise_packed_fill(p, 2, (p->out.buffer_rows - 1) * p->out.row_stride, 0, &tables->wrapped);
-    }
-}
-
 /**
  * int8 depthwise convolution, results equal to TFLite's reference kernel.
  *
@@ -185,10 +174,18 @@ ABOARD_INLINE void aboard_depthwise_packed_mve(const aboard_depthwise_packed_mve
     const int32_t slab = p->slab * p->lines;
     const int32_t begin = p->stripes ? first : 0;
     const int32_t end = p->stripes ? last : p->across.outputs;
-    aboard_depthwise_packed_tables_t tables;
+    aboard_depthwise_packed_table_t table;
+    aboard_depthwise_packed_table_t single;
+    aboard_depthwise_packed_table_t wrapped;
+    /* Without stripes the third table takes no room on the stack. */
+    const aboard_depthwise_packed_tables_t tables = {&table, &single, p->stripes ? &wrapped : &table};
     int8_t padding[ABOARD_DEPTHWISE_PACKED_BLOCK];
     memset(padding, p->zero_point, sizeof(padding));
-    aboard_depthwise_packed_fill_tables(p, &tables);
+    aboard_depthwise_packed_fill(p, p->lines, 0, p->across.out_stride, &table);
+    aboard_depthwise_packed_fill(p, 1, 0, 0, &single);
+    if (p->stripes) {
+        aboard_depthwise_packed_fill(p, p->lines, (p->out.buffer_rows - 1) * p->out.row_stride, 0, &wrapped);
+    }
     if (p->form != ABOARD_DEPTHWISE_PACKED_ONE_AXIS) {
         aboard_depthwise_packed_pad(p, scratch);
     }
