@@ -135,12 +135,17 @@ def _balanced(target: Target) -> Target:
 
 
 def _smallest(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:
-    """Returns the first schedule for `-opt=size` that certainly needs no more than the schedule for `-opt=balanced`."""
+    """Returns the first schedule for `-opt=size` that certainly needs no more than the schedule for `-opt=balanced`.
+
+    Where `-opt=balanced` has no cascades, it certainly needs no more than the kernels of `-opt=balanced` in cascades.
+    """
     balanced, bar, errors = _balanced(target), None, []
     try:
-        # Where `balanced` has no cascades, RAM comes before the flash that the code of cascades takes.
-        cascaded = search.is_plain_by_default(balanced) and balanced.ram_max is None
-        bar = _within_ram(graph, balanced, Aim.NEAR_LEAST, tuning) if cascaded else _fit(graph, balanced, tuning)
+        bar = _fit(graph, balanced, tuning)
+        if search.aim(balanced) is Aim.PLAIN:
+            # Less RAM may cost the flash that the code of cascades takes.
+            cascaded = _within_ram(graph, balanced, Aim.NEAR_LEAST, tuning)
+            bar = min(bar, cascaded, key=lambda each: each.layout.ram)
     except CapacityError as error:
         errors.append(error)
     for aim in dict.fromkeys((Aim.LEAST, search.aim(balanced), Aim.PLAIN)):

@@ -163,6 +163,8 @@ def rule(target: Target, taken: Aim | None = None) -> str:
     }[taken]
     if taken is Aim.TUNED:
         return words
+    if taken is Aim.NEAR_LEAST and target.opt == "size" and is_plain_by_default(target):
+        return f"{words} (with the kernels of -opt=balanced, since others may take more flash)"
     if taken is not first:
         return f"{words} (as with -opt=balanced, since less RAM would take more flash)"
     if taken is Aim.WITHIN:

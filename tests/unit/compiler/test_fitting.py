@@ -43,7 +43,25 @@ def needs(record: Manifest) -> tuple[int, int]:
 def test_size_needs_no_more_ram_and_flash_than_balanced(model: str, core: str) -> None:
     size, balanced = (needs(compiled(model, core, f"-opt={opt}")) for opt in ("size", "balanced"))
     assert size[0] <= balanced[0]
-    assert size[1] <= balanced[1]
+    # Helium: `balanced` has no cascades, whose code may be added for less RAM.
+    more_code = 1.05 if core == "cortex-m55" and size[0] < balanced[0] else 1
+    assert size[1] <= balanced[1] * more_code
+
+
+@pytest.mark.parametrize(("model", "least"), [("digits", 1792), ("deep_shapes", 3808)])
+def test_with_helium_size_has_cascades(model: str, least: int) -> None:
+    size, balanced = (compiled(model, "cortex-m55", f"-opt={opt}") for opt in ("size", "balanced"))
+    assert all(node.cascade is None for node in balanced.nodes)
+    assert size.ram_bytes == least < balanced.ram_bytes
+    assert size.cflags == balanced.cflags
+
+
+def test_the_rule_names_the_kernels_of_balanced() -> None:
+    module = aboard.compile(models.read("digits"), target="c -mcpu=cortex-m55 -opt=size", name="model")
+    assert module.trade().rule == (
+        "the fewest stripes within 5 % of the least RAM found "
+        "(with the kernels of -opt=balanced, since others may take more flash)"
+    )
 
 
 @pytest.mark.parametrize("attributes", ["-input=kept", "-input=rows", "-ram-max=1600", "-ram-max=1550 -flash-max=16K"])
@@ -54,10 +72,11 @@ def test_so_it_is_with_other_options(core: str, attributes: str) -> None:
     assert size[1] <= balanced[1]
 
 
-def test_code_that_is_no_smaller_is_that_of_balanced() -> None:
+@pytest.mark.parametrize("model", models.available(["hello_world"]))
+def test_code_that_is_no_smaller_is_that_of_balanced(model: str) -> None:
     """Kernels of the Cortex-M55 are mostly assembler, and -Os makes the rest of some models larger."""
     size, balanced = (
-        aboard.compile(MADE["many_shapes"], target=f"c -mcpu=cortex-m55 -opt={opt}", name="model")
+        aboard.compile(models.read(model), target=f"c -mcpu=cortex-m55 -opt={opt}", name="model")
         for opt in ("size", "balanced")
     )
     assert size.target.opt == "size"
