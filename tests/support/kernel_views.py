@@ -9,9 +9,9 @@ import numpy as np
 
 from aboard.importers import load
 from aboard.ir import Array, Node
-from aboard.kernels.contract import Implementation, View
+from aboard.kernels.contract import Implementation, RowWise, View
 from aboard.ops import get
-from aboard.ops.box import Box
+from aboard.schedule.receptive_field import Progress
 from aboard.target import Target
 from support import kernel_call
 from support.kernel_call import Placed
@@ -69,8 +69,7 @@ def check_stripes(
         """Keeps the rows of the stripe before, and writes those that this one needs."""
         if first:
             keep(len(got), first)
-        box = get(node.op).operand_boxes(node, Box.whole(node.output.shape).on(1, first, last))[0]  # type: ignore[index]
-        for row in range(box.start[1], box.stop[1]):  # type: ignore[union-attr]
+        for row in range(*_rows_read(node, first, last)):
             operand.reshape(x.buffer_rows, -1)[place(x, row)] = rows[row]
 
     kernel_call.run(call, [Placed(x, operand)], [Placed(y, result)], list(stripes), produce)
@@ -81,9 +80,12 @@ def check_stripes(
 def most_rows_read(layer: Layer, stripes: Sequence[tuple[int, int]]) -> int:
     """Returns the rows of the operand that a stripe reads, at most."""
     (node,) = load(layer.model(), name="model").nodes
-    whole = Box.whole(node.output.shape)
-    boxes = [get(node.op).operand_boxes(node, whole.on(1, *stripe))[0] for stripe in stripes]  # type: ignore[index]
-    return max(box.stop[1] - box.start[1] for box in boxes)  # type: ignore[union-attr]
+    return max(end - start for start, end in (_rows_read(node, *stripe) for stripe in stripes))
+
+
+def _rows_read(node: Node, first: int, last: int) -> tuple[int, int]:
+    """Returns the rows [start, end) of the operand that rows [first, last) of the result depend on."""
+    return Progress.of(node, RowWise(), {}).reads(0, first, last)
 
 
 def _wanted(node: Node, layer: Layer) -> Array:

@@ -116,7 +116,7 @@ def schedules(graph: Graph, calls: Calls, wanted: Aim) -> Iterator[BufferAssignm
         calls: Calls of its nodes.
         wanted: The objective. `Aim.WITHIN` needs a target with `-ram-max`.
     """
-    # Stripes of one row take up to a quarter more instructions with Helium, so only a limit justifies them.
+    # With Helium stripes of one row may nearly double the instructions (`kws`), so only a limit justifies them.
     limited = calls.target.ram_max is not None or not is_plain_by_default(calls.target)
     minimise_ram = (wanted in (Aim.LEAST, Aim.WITHIN) and limited) or calls.target.input_mode == "rows"
     search = _CascadeSearch(graph, calls, minimise_ram=minimise_ram)

@@ -10,9 +10,8 @@ from typing import ClassVar
 from typing_extensions import override
 
 from aboard.ir import DType, Node
-from aboard.kernels.contract import Argument, KernelCall, RowWise, Scratch, ScratchArg, View
-from aboard.kernels.portable.elementwise import present
-from aboard.kernels.portable.pool2d import Pool, is_global
+from aboard.kernels.contract import KernelCall, View
+from aboard.kernels.portable.pool2d import AccumulatingAverage, Pool
 from aboard.kernels.registry import implements
 from aboard.ops.pool2d import attributes
 from aboard.target import Target
@@ -43,10 +42,11 @@ class PoolDsp(Pool):
 
 
 @implements
-class AveragePool2dDsp(PoolDsp):
-    """average_pool2d; in a cascade, a window over whole images accumulates row by row."""
+class AveragePool2dDsp(AccumulatingAverage, PoolDsp):
+    """average_pool2d."""
 
-    op, function = "average_pool2d", "aboard_average_pool2d_dsp"
+    function, rows_function = "aboard_average_pool2d_dsp", "aboard_average_pool2d_rows_dsp"
+    sums, sum_bytes = "aboard_dsp_sums_t", 2
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
@@ -54,21 +54,6 @@ class AveragePool2dDsp(PoolDsp):
         size = math.prod(attributes(node).window)
         too_large = f"is for windows of at most {_MOST_PIXELS} pixels, got {size}" if size > _MOST_PIXELS else None
         return super().refuses(node, target) or too_large
-
-    @override
-    def row_wise(self, node: Node) -> RowWise:
-        """One row: of the operand if one window covers the image."""
-        return RowWise(accumulates=is_global(node))
-
-    @override
-    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        call = super().lower(node, inputs, outputs, target)
-        if not outputs[0].stripe_height or not is_global(node):
-            return call
-        (source,) = present(inputs)
-        sums = ScratchArg(Scratch(2 * source.channels, persistent=True), "aboard_dsp_sums_t *")
-        arguments: tuple[Argument, ...] = (*call.arguments, sums)
-        return replace(call, function="aboard_average_pool2d_rows_dsp", arguments=arguments, rows=source.rows)
 
 
 @implements

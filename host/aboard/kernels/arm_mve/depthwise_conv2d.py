@@ -154,39 +154,40 @@ class MveS8(Implementation):
     @override
     def row_wise(self, node: Node) -> RowWise | None:
         """Sixteen channels at once keep a line buffer; packed pixels are copied again for each stripe."""
-        found = self._chosen(node)
-        if found is None:
+        if self._chosen(node) is None:
             return RowWise(keeps=True)
-        striped = packed.in_stripes(node, found, View.whole(node.output.shape, 1))
+        striped = packed.in_stripes(node, View.whole(node.output.shape, 1))
         return None if striped is None else RowWise(striped.lines)
 
     def _geometry(self, node: Node, x: View, y: View) -> packed.PackedGeometry | None:
         """Returns the geometry of packed pixels for two views; None for sixteen channels at once."""
         found = self._chosen(node)
-        return packed.in_stripes(node, found, y) if _in_stripes(x, y) else found
+        if found is None:
+            return None
+        fitting = packed.in_stripes(node, y) if _in_stripes(x, y) else packed.viewed(node, found, y)
+        if fitting is None:
+            raise ValueError(f"{node.name}: results lie too far apart, {y}")
+        return fitting
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         x, y = packing.view(inputs), outputs[0]
         matrix, result = packing.matrix(node, op.AXIS), _epilogue(node)
         found = self._geometry(node, x, y)
-        if self._chosen(node) is None:
+        if found is None:
             return _channels_at_once(node, x, y, matrix, result)
-        fitting = None if found is None else packed.viewed(node, found, y)
-        if fitting is None:
-            raise ValueError(f"{node.name}: results lie too far apart, {y}")
         stripes = _in_stripes(x, y)
-        params = packed.params(node, fitting, x, y, result, stripes=stripes)
+        params = packed.params(node, found, x, y, result, stripes=stripes)
         return KernelCall(
             header=packed.HEADER,
-            function=fitting.function,
+            function=found.function,
             params_type="aboard_depthwise_packed_mve_t",
             params=params,
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(records.pack(fitting, matrix, result)),
-                ScratchArg(Scratch(packed.scratch_bytes(fitting, x, stripes=stripes), align=BLOCK), "int8_t *"),
+                ConstantArg(records.pack(found, matrix, result)),
+                ScratchArg(Scratch(packed.scratch_bytes(found, x, stripes=stripes), align=BLOCK), "int8_t *"),
             ),
             rows=y.rows,
             slow_epilogue=not result.is_single,

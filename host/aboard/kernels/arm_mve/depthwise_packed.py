@@ -149,7 +149,7 @@ class PackedGeometry:
     @property
     def beyond(self) -> int:
         """Words of a channel that the loads of a single last line read beyond its strip."""
-        return max(0, self.reached(1) - self.places) if self.across.outputs % self.lines else 0
+        return max(0, self.reached(1) - self.places)
 
     @property
     def passes(self) -> int:
@@ -283,16 +283,13 @@ def viewed(node: Node, found: PackedGeometry, y: View) -> PackedGeometry | None:
     return next((replace(g, in_parts=not found.whole) for g in fitting), None)
 
 
-def in_stripes(node: Node, found: PackedGeometry | None, y: View) -> PackedGeometry | None:
-    """Returns the geometry that computes rows of one image in stripes; None if sixteen channels at once do.
+def in_stripes(node: Node, y: View) -> PackedGeometry | None:
+    """Returns the cheapest geometry that computes rows of one image in stripes; None if no results fit.
 
     Args:
         node: A depthwise convolution.
-        found: The geometry for all rows at once.
         y: View of the result, whose stripes of one row need lines that are computed alone.
     """
-    if found is None:
-        return None
     fitting = (g for g in _geometries(node, y) if g.across.number == 0 and (g.lines == 1 or y.stripe_height != 1))
     return next((replace(g, in_parts=True) for g in fitting), None)
 
@@ -333,8 +330,8 @@ def scratch_bytes(found: PackedGeometry, x: View, *, stripes: bool) -> int:
     """Returns the bytes of the strips of a slab, and of loads beyond them."""
     place = 4 * _words(found, x)
     strip = found.places * place + 4 * BLOCK - place
-    beyond = max(0, found.reached(1) - found.places) if stripes else found.beyond
-    return (found.passes if found.whole else 1) * found.strips * strip + beyond * place
+    beyond = found.beyond * place if stripes or found.across.outputs % found.lines else 0
+    return (found.passes if found.whole else 1) * found.strips * strip + beyond
 
 
 def _axis(axis: ImageAxis, parts: int, x: View, y: View) -> dict[str, Literal]:

@@ -9,9 +9,8 @@ from dataclasses import replace
 from typing_extensions import override
 
 from aboard.ir import DType, Node
-from aboard.kernels.contract import Argument, KernelCall, RowWise, Scratch, ScratchArg, View
-from aboard.kernels.portable.elementwise import present
-from aboard.kernels.portable.pool2d import Pool, is_global
+from aboard.kernels.contract import KernelCall, View
+from aboard.kernels.portable.pool2d import AccumulatingAverage, Pool
 from aboard.kernels.registry import implements
 from aboard.ops.pool2d import attributes
 from aboard.target import Target
@@ -33,10 +32,11 @@ class PoolMve(Pool):
 
 
 @implements
-class AveragePool2dMve(PoolMve):
-    """average_pool2d; in a cascade, a window over whole images accumulates row by row."""
+class AveragePool2dMve(AccumulatingAverage, PoolMve):
+    """average_pool2d."""
 
-    op, function = "average_pool2d", "aboard_average_pool2d_mve"
+    function, rows_function = "aboard_average_pool2d_mve", "aboard_average_pool2d_rows_mve"
+    sums, sum_bytes = "int16_t", 2
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
@@ -44,21 +44,6 @@ class AveragePool2dMve(PoolMve):
         size = math.prod(attributes(node).window)
         too_large = f"is for windows of at most {_MAX_WINDOW} pixels, got {size}" if size > _MAX_WINDOW else None
         return super().refuses(node, target) or too_large
-
-    @override
-    def row_wise(self, node: Node) -> RowWise:
-        """One row: of the operand if one window covers the image."""
-        return RowWise(accumulates=is_global(node))
-
-    @override
-    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        call = super().lower(node, inputs, outputs, target)
-        if not outputs[0].stripe_height or not is_global(node):
-            return call
-        (source,) = present(inputs)
-        sums = ScratchArg(Scratch(2 * source.channels, align=4, persistent=True), "int16_t *")
-        arguments: tuple[Argument, ...] = (*call.arguments, sums)
-        return replace(call, function="aboard_average_pool2d_rows_mve", arguments=arguments, rows=source.rows)
 
 
 @implements

@@ -97,10 +97,19 @@ def _pool(node: Node, source: View, result: View) -> dict[str, Literal]:
     }
 
 
-class _AveragePool2d(Pool):
-    """average_pool2d of integers; in a cascade, a window over whole images accumulates row by row."""
+class AccumulatingAverage(Pool):
+    """average_pool2d of integers; in a cascade, a window over whole images accumulates row by row.
+
+    Attributes:
+        rows_function: C function that accumulates rows.
+        sums: C type of its sums.
+        sum_bytes: Bytes of the sum of a channel.
+    """
 
     op = "average_pool2d"
+    rows_function: ClassVar[str]
+    sums: ClassVar[str] = "int32_t"
+    sum_bytes: ClassVar[int] = 4
 
     @override
     def row_wise(self, node: Node) -> RowWise:
@@ -113,26 +122,27 @@ class _AveragePool2d(Pool):
         if not outputs[0].stripe_height or not is_global(node):
             return call
         (source,) = present(inputs)
-        sums = ScratchArg(Scratch(4 * source.channels, persistent=True), "int32_t *")
+        sums = ScratchArg(Scratch(self.sum_bytes * source.channels, persistent=True), f"{self.sums} *")
         arguments: tuple[Argument, ...] = (*call.arguments, sums)
-        function = f"aboard_average_pool2d_rows_{_SUFFIXES[self.dtype]}"
-        return replace(call, function=function, arguments=arguments, rows=source.rows)
+        return replace(call, function=self.rows_function, arguments=arguments, rows=source.rows)
 
 
 @implements
-class AveragePool2dS8(_AveragePool2d):
+class AveragePool2dS8(AccumulatingAverage):
     """average_pool2d of int8."""
 
     name = "portable_s8"
     dtype, function = DType.INT8, "aboard_average_pool2d_s8"
+    rows_function = "aboard_average_pool2d_rows_s8"
 
 
 @implements
-class AveragePool2dS16(_AveragePool2d):
+class AveragePool2dS16(AccumulatingAverage):
     """average_pool2d of int16."""
 
     name = "portable_s16"
     dtype, function = DType.INT16, "aboard_average_pool2d_s16"
+    rows_function = "aboard_average_pool2d_rows_s16"
 
 
 @implements

@@ -116,7 +116,7 @@ class VariantChoice:
         def cost(chosen: Sequence[int]) -> float:
             return self._instructions(chosen) + price * self.bytes(chosen)
 
-        best = [min(range(len(variants)), key=lambda i, v=variants: alone(v[i])) for variants in self.options]  # type: ignore[misc]
+        best = [_least([alone(variant) for variant in variants]) for variants in self.options]
         least = cost(best)
         while True:
             found = min(self._promising(best, price), key=cost, default=best)
@@ -170,7 +170,8 @@ class VariantChoice:
         """The index of the smallest variant of another implementation, by implementation, node by node."""
         found: list[dict[tuple[str, str], int]] = []
         for variants, indices in zip(self.options, self._indices, strict=True):
-            order = sorted(range(len(variants)), key=lambda i, v=variants: v[i].cost.flash_bytes)  # type: ignore[misc]
+            sizes = [variant.cost.flash_bytes for variant in variants]
+            order = sorted(range(len(variants)), key=sizes.__getitem__)
             others = {key: next((i for i in order if variants[i].key != key), None) for key in indices}
             found.append({key: i for key, i in others.items() if i is not None})
         return found
@@ -212,3 +213,8 @@ class VariantChoice:
             if not better:
                 return chosen
             chosen = max(better)[1]
+
+
+def _least(values: Sequence[float]) -> int:
+    """Returns the index of the least value; of equal ones, the first."""
+    return min(range(len(values)), key=values.__getitem__)
