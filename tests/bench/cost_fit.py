@@ -25,7 +25,7 @@ GROUP = ("core", "op", "implementation", "function")
 #: What is fitted, and what the fields of a row of the table begin with.
 MEASURES = {"instructions": "", "cycles": "cycles_"}
 
-#: Kernels whose instructions are fitted as the savings against another kernel, over the layers measured of both: they
+#: Kernels whose costs are fitted as the savings against another kernel, over the layers measured of both: they
 #: share most of their code, and separate fits would be off by more than the kernels differ.
 RELATIVE = {("conv2d", "dsp_wide_s8"): "dsp_s8"}
 
@@ -125,15 +125,16 @@ def fit_row(layers: Sequence[Sample], base: Sequence[Sample], measure: str) -> d
         base: Of the implementation that it is compared with; empty where there is none (`RELATIVE`).
         measure: Key of `MEASURES`.
     """
-    if measure != "instructions" or not (saved := savings(layers, base)):
+    saved = savings(layers, base, measure)
+    if not saved:
         return fit(layers, measure)
     terms, less = fit(base, measure), fit(saved, measure)
     found = {term: terms.get(term, 0.0) - less.get(term, 0.0) for term in TERMS}
     return {term: float(f"{value:.4g}") for term, value in found.items() if value}
 
 
-def savings(layers: Sequence[Sample], base: Sequence[Sample]) -> list[Sample]:
-    """Returns, of the layers that were measured of two implementations, by how many instructions the first is less."""
+def savings(layers: Sequence[Sample], base: Sequence[Sample], measure: str = "instructions") -> list[Sample]:
+    """Returns, of the layers that were measured of two implementations, by how much the first is less."""
 
     def key(layer: Sample) -> tuple[Any, ...]:
         return tuple(layer.get(name) for name in ("model", "opt", *TERMS[1:-1], "calls", "growth"))
@@ -141,9 +142,9 @@ def savings(layers: Sequence[Sample], base: Sequence[Sample]) -> list[Sample]:
     others = {key(layer): layer for layer in base}
     pairs = [(layer, others[key(layer)]) for layer in layers if key(layer) in others]
     return [
-        {**layer, "calls": 1, "instructions": other["instructions"] - layer["instructions"]}
+        {**layer, "calls": 1, measure: other[measure] - layer[measure]}
         for layer, other in pairs
-        if other["instructions"] > layer["instructions"]
+        if other[measure] > layer[measure]
     ]
 
 
