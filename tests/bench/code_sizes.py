@@ -100,7 +100,7 @@ def least_memory() -> Iterator[None]:
 
 
 class Ranks:
-    """How many kernels of the highest priority the nodes of models have, at most, as seen while each was taken."""
+    """How many kernels the nodes of models have whose costs decide, at most, as seen while each was taken."""
 
     def __init__(self) -> None:
         """Has seen no node yet."""
@@ -108,12 +108,12 @@ class Ranks:
 
     @contextmanager
     def taken(self, rank: int) -> Iterator[None]:
-        """Lets every node be computed by the kernel of a rank among those of the highest priority, by name."""
+        """Lets every node be computed by a kernel of a rank among those whose costs decide, specific ones first."""
 
         def rule(explained: strategy.Explanation) -> Implementation | None:
             if explained.chosen is None:
                 return None
-            able = [c for c in explained.candidates if not c.refused and c.priority == explained.chosen.priority]
+            able = [c for c in explained.candidates if c is explained.chosen or c.more_bytes is not None]
             self.most = max(self.most, len(able))
             return able[min(rank, len(able) - 1)].implementation
 

@@ -13,14 +13,17 @@ import pytest
 from aboard.boards import core_packages
 from aboard.boards import cpu as cpus
 from aboard.kernels import registry
+from aboard.kernels.select import specific
 
 _CACHES = (
     core_packages.from_packages,
     cpus.find,
     registry.from_packages,
     registry._all,
-    registry.key_priorities,
     registry.measurements,
+    registry.measured_kernels,
+    specific._keys,
+    specific._cores,
 )
 
 

@@ -184,6 +184,7 @@ def _explained(module: Module, trade: Trade) -> ExplainInfo:
                 taken=each.taken,
                 instead=each.name,
                 more_instructions=each.instructions,
+                more_cycles=each.cycles,
                 more_flash_bytes=each.flash_bytes,
             )
             for each in variants.of(module)

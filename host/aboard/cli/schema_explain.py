@@ -70,6 +70,10 @@ class VariantInfo(Result):
     more_instructions: int = Field(
         description="Predicted additional instructions; negative if the other kernel needs fewer."
     )
+    more_cycles: int | None = Field(
+        description="Predicted additional cycles, which decide instead of instructions; null if those of the core are "
+        "not known."
+    )
     more_flash_bytes: int = Field(
         description="Predicted additional flash of the whole model; negative if the other kernel needs less."
     )

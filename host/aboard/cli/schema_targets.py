@@ -137,14 +137,11 @@ class ImplementationInfo(Result):
 
     name: str
     keys: list[str] = Field(description="Keys of the kernel; the target must have one of these.")
-    priority: int = Field(
-        description="Priority of the kernel's instruction set. Only kernels of the highest priority are compared by "
-        "cost."
+    instructions: int | None = Field(description="Estimated instructions, if costs were compared; else null.")
+    cycles: int | None = Field(
+        description="Estimated cycles, which decide instead of instructions if those of the core are known; else null."
     )
-    instructions: int | None = Field(description="Estimated instructions, if instructions and flash decide; else null.")
-    weights_bytes: int | None = Field(
-        description="Size of packed constants, if instructions and flash decide; else null."
-    )
+    weights_bytes: int | None = Field(description="Size of packed constants, if costs were compared; else null.")
     more_bytes: int | None = Field(
         description="Additional flash of the model in comparison with the chosen kernel, or null."
     )
@@ -158,7 +155,7 @@ class NodeChoice(Result):
     name: str
     op: str = Field(description="Name of the op in the IR, after all passes.")
     implementation: str | None = Field(description="Kernel that computes the node; null if no kernel can.")
-    candidates: list[ImplementationInfo] = Field(description="All kernels of the op, the preferred ones first.")
+    candidates: list[ImplementationInfo] = Field(description="All kernels of the op, the more specific ones first.")
 
 
 class WhyResult(Result):

@@ -181,8 +181,8 @@ def _candidate(explanation: Explanation, candidate: KernelCandidate) -> Implemen
     return ImplementationInfo(
         name=candidate.implementation.name,
         keys=sorted(candidate.implementation.keys),
-        priority=candidate.priority,
         instructions=None if compared is None else round(compared.instructions),
+        cycles=round(compared.cycles) if compared is not None and compared.prediction.in_cycles else None,
         weights_bytes=None if compared is None else compared.weights_bytes,
         more_bytes=candidate.more_bytes,
         chosen=candidate is explanation.chosen,
@@ -196,9 +196,9 @@ def _why(result: WhyResult) -> str:
         for index, candidate in enumerate(node.candidates):
             first = (number, node.op, Label(node.name)) if index == 0 else ("", "", "")
             mark = "->" if candidate.chosen else ""
-            rows.append((*first, mark, candidate.name, candidate.priority, candidate.reason))
+            rows.append((*first, mark, candidate.name, candidate.reason))
     return f"{paragraph(f'{result.model} on {result.target}')}\n\n" + table(
-        ("#", "op", "name", "", "implementation", "priority", "why"), rows
+        ("#", "op", "name", "", "implementation", "why"), rows
     )
 
 

@@ -287,8 +287,8 @@ class Implementation(ABC):
         name: Name of the implementation, unique among those of the op: `portable_s8`.
         keys: Instruction sets, one of which the target must have: `portable` (every CPU), `arm_dsp`, `arm_mve`,
             `riscv`.
-        specialised: True for a special case of another implementation for the same cores: the special case is preferred
-            (`aboard.kernels.select.cost_model.priority`).
+        specialised: True for a special case of another implementation for the same cores: it is the more specific one
+            (`aboard.kernels.select.specific`).
         in_place: Pairs (result, operand) that may share memory if both views are equal.
         strided: True if operands and results may be slices of wider tensors (`View.contiguous` is False).
         align: Alignment in bytes that operands and results need beyond the alignment of their elements.
@@ -374,10 +374,6 @@ class Implementation(ABC):
         """
         products = max(get(node.op).macs(node), node.output.type.elements)
         return ROLLING_ROW_COST * products
-
-    def rivals(self, node: Node) -> frozenset[str]:
-        """Returns the names of implementations of lower priority that may be cheaper for a node: costs decide."""
-        return frozenset()
 
     def formula(self, node: Node) -> float | None:
         """Returns the instructions of a node by a hand-written formula, for a kernel without measurements.

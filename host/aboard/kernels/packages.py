@@ -7,7 +7,8 @@ and `aboard doctor` give the reason (docs/how-to/adding_a_core.md).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aboard import ops
@@ -36,9 +37,8 @@ class KernelPackage:
         headers: Folder of their C headers, as `KernelCall.header` names them: `acme_max4/maximum.h`. They may include
             the headers in `firmware/kernels` (`../portable/binary.h`) and `firmware/include`. None if the kernels call
             functions of aboard only.
-        keys: New implementation keys with their priorities; a key of a package's core without a priority counts as 10.
-            aboard's own are 0 (`portable`), 10 (`arm_smlal`, `arm_dsp`, `riscv`) and 100 (`arm_mve`). A kernel is used
-            only if none of higher priority accepts the node.
+        keys: New implementation keys, beside those of the package's cores. A kernel without measurements and without a
+            `formula` is used wherever it accepts the node, before kernels for more cores; costs decide otherwise.
         measurements: JSON file with measured costs, rows like those of `kernels` in
             `host/aboard/kernels/select/data`, each with its `core`; None if the kernels have a `formula`, or none.
     """
@@ -46,7 +46,7 @@ class KernelPackage:
     interface: int
     implementations: tuple[type[Implementation], ...]
     headers: Path | None = None
-    keys: Mapping[str, int] = field(default_factory=dict)
+    keys: frozenset[str] = frozenset()
     measurements: Path | None = None
 
 
@@ -83,17 +83,16 @@ def _check_keys(
     extension: Extension, before: Sequence[Extension], ours: Mapping[str, Sequence[Implementation]]
 ) -> None:
     used = {key for kernels in ours.values() for kernel in kernels for key in kernel.keys} | _OTHER_KEYS
-    for key, priority in extension.found.keys.items():
-        if key in used:
-            raise PluginError(f"key {key}: is one of aboard, expected a name of its own. Rename it")
-        if type(priority) is not int or priority < 0:
-            raise PluginError(f"key {key}: not a priority, got {priority!r}, expected 0 or more. Change it")
-        for other in before:
-            if other.found.keys.get(key, priority) != priority:
-                raise PluginError(
-                    f"key {key}: has two priorities, got {priority} of {extension.source} and "
-                    f"{other.found.keys[key]} of {other.source}. Rename one, or give both the same"
-                )
+    given = extension.found.keys
+    if isinstance(given, Mapping):
+        raise PluginError(
+            f"keys: of the wrong type, got the priorities {dict(given)!r}, expected a set of names: costs decide. "
+            f"Write frozenset({sorted(map(str, given))!r}), and measure the kernels or give them a formula"
+        )
+    if not isinstance(given, AbstractSet) or not all(isinstance(key, str) for key in given):
+        raise PluginError(f"keys: of the wrong type, got {given!r}, expected a set of names. Write a frozenset")
+    for key in sorted(given & used):
+        raise PluginError(f"key {key}: is one of aboard, expected a name of its own. Rename it")
     added = {key for core in core_packages.added().values() for key in core.keys}
     known = {*used, *added, *extension.found.keys, *(key for other in before for key in other.found.keys)}
     for kernel in extension.found.implementations:

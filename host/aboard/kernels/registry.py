@@ -77,16 +77,16 @@ def _added() -> list[KernelPackage]:
 
 
 @cache
-def key_priorities() -> Mapping[str, int]:
-    """Returns the priorities of the keys of packages."""
-    return {key: priority for package in _added() for key, priority in package.keys.items()}
-
-
-@cache
 def measurements() -> tuple[KernelMeasurement, ...]:
     """Returns the measured instructions and cycles of the host's kernels: aboard's own, then those of packages."""
     added = [package.measurements for package in _added() if package.measurements is not None]
     return (*measured.kernels(), *(row for path in added for row in measured.kernels_of(path)))
+
+
+@cache
+def measured_kernels() -> frozenset[tuple[str, str]]:
+    """Returns op and name of the kernels that were measured, on any core."""
+    return frozenset((row.op, row.implementation) for row in measurements())
 
 
 def header(path: str) -> Path:

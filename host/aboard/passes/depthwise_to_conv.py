@@ -85,4 +85,4 @@ def _price(node: Node, target: Target) -> float | None:
     if chosen is None:
         return None
     found: KernelCost = chosen.cost or cost(node, chosen.implementation, target)
-    return found.cycles + flash_price(target) * found.flash_bytes
+    return found.time + flash_price(target) * found.flash_bytes

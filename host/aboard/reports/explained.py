@@ -32,7 +32,7 @@ def summary(module: Module, trade: Trade, width: int) -> str:
     parts = [
         *(f"Layers, instructions {prediction.caption(found)}", by_layer(known, width), notes(known, found)),
         *("The trade: RAM against instructions", schedules(trade, width), decision(module, known, trade)),
-        *("The trade: flash against instructions", other_variants(variants.of(module), width), _flash(module)),
+        *("The trade: flash against time", other_variants(variants.of(module), width), _flash(module)),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -153,7 +153,7 @@ def other_variants(others: Sequence[Other], width: int) -> str:
         return ""
     table = _table(("#", "op", "taken", "instead", "predicted", "flash", "for a byte"), left=(1, 2, 3))
     for each in others:
-        changes = f"{each.instructions:+,}", f"{each.flash_bytes:+,}", f"{each.each:,.1f}"
+        changes = f"{each.time:+,}", f"{each.flash_bytes:+,}", f"{each.each:,.1f}"
         table.add_row(str(each.layer), each.op, each.taken, each.name, *changes)
     return render(table, width)
 

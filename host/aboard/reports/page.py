@@ -115,6 +115,7 @@ def _context(report: Report) -> dict[str, Any]:
         "notes": _notes(known, manifest.prediction),
         "variants": variants.of(report.module),
         "variants_rule": variants.rule(report.module.target),
+        "variants_unit": variants.unit(report.module.target),
         "bounded": any(layer.bound for layer in known),
         "unit": _unit(report),
         "profile": drawn("profile", lambda width, key: profile_svg.picture(*_profile(report, known), width, key)),

@@ -1,4 +1,4 @@
-"""The trade between flash and instructions: the kernel variants that were not chosen, and their costs."""
+"""The trade between flash and time: the kernel variants that were not chosen, and their costs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from aboard.compiler.fitting import Scheduled
 from aboard.compiler.pipeline import Module
 from aboard.kernels.select import strategy
+from aboard.kernels.select.measured import has_cycles
 from aboard.kernels.select.price import flash_price
-from aboard.kernels.select.strategy import Explanation, KernelCandidate
+from aboard.kernels.select.strategy import Explanation
 from aboard.target import Target
 
 
@@ -23,6 +24,7 @@ class Other:
         taken: Name of the chosen implementation.
         name: Name of the other implementation.
         instructions: Predicted change of instructions with the other; negative for fewer.
+        cycles: Predicted change of cycles; None if the cycles of the core are not known.
         flash_bytes: Predicted change of flash bytes with the other; negative for fewer.
     """
 
@@ -31,12 +33,18 @@ class Other:
     taken: str
     name: str
     instructions: int
+    cycles: int | None
     flash_bytes: int
 
     @property
+    def time(self) -> int:
+        """Change of what decides: cycles if known, else instructions."""
+        return self.instructions if self.cycles is None else self.cycles
+
+    @property
     def each(self) -> float:
-        """Change of instructions per byte of flash."""
-        return self.instructions / -self.flash_bytes
+        """Change of time per byte of flash."""
+        return self.time / -self.flash_bytes
 
 
 def of(module: Module) -> tuple[Other, ...]:
@@ -60,24 +68,27 @@ def _others(explained: Explanation, layer: int, scheduled: Scheduled) -> Iterato
     taken = scheduled.calls.implementations[explained.node].name
     mine = compared.get(taken)
     for name, other in compared.items():
-        if mine is None or name == taken:
+        if mine is None or mine.cost is None or other.cost is None or name == taken:
             continue
-        slower = _instructions(other) - _instructions(mine)
+        instructions = round(other.cost.instructions) - round(mine.cost.instructions)
+        cycles = round(other.cost.cycles) - round(mine.cost.cycles) if mine.cost.prediction.in_cycles else None
         larger = (other.more_bytes or 0) - (mine.more_bytes or 0)
-        if slower * larger < 0:
-            yield Other(layer, explained.node.op, taken, name, slower, larger)
+        found = Other(layer, explained.node.op, taken, name, instructions, cycles, larger)
+        if found.time * larger < 0:
+            yield found
 
 
-def _instructions(candidate: KernelCandidate) -> int:
-    return 0 if candidate.cost is None else round(candidate.cost.instructions)
+def unit(target: Target) -> str:
+    """Returns what decides between kernels on a target: `cycles` or `instructions`."""
+    return "cycles" if has_cycles(target) else "instructions"
 
 
 def rule(target: Target) -> str:
     """Returns the rule by which variants are chosen, in words."""
     limit = target.flash_max
     if limit is not None:
-        return f"the fewest instructions within -flash-max={limit}"
+        return f"the fewest {unit(target)} within -flash-max={limit}"
     price = flash_price(target)
     if not price:
-        return f"the fewest instructions, whatever flash they take (-opt={target.opt})"
-    return f"a byte of flash must save {price:,.0f} instructions (-opt={target.opt})"
+        return f"the fewest {unit(target)}, whatever flash they take (-opt={target.opt})"
+    return f"a byte of flash must save {price:,.0f} {unit(target)} (-opt={target.opt})"

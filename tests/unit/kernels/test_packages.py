@@ -11,7 +11,8 @@ from aboard import cli
 from aboard.emit.bundle import kernel_headers
 from aboard.errors import PluginError
 from aboard.kernels import of, registry
-from aboard.kernels.select import cost_model, measured
+from aboard.kernels.select import measured
+from aboard.kernels.select.specific import generality
 from support import added_packages
 
 CORES = "[aboard.cores]\nacme-m4 = acme:CORE\n"
@@ -35,8 +36,9 @@ class Abstract(AddAcme):
 
 HERE = Path(__file__).parent
 CORE = AddedCore(interface=1, name="acme-m4", like="cortex-m4", keys=frozenset({"acme_max4"}))
-KERNELS = KernelPackage(1, (AddAcme,), headers=HERE / "acme_headers", keys={"acme_max4": 110})
+KERNELS = KernelPackage(1, (AddAcme,), headers=HERE / "acme_headers", keys=frozenset(["acme_max4"]))
 """
+OWN = 'keys=frozenset(["acme_max4"]))'
 HEADER = '#include "../portable/arithmetic.h"\n#include "more.h"\n'
 FILES = {"acme_headers/acme_max4/add.h": HEADER, "acme_headers/acme_max4/more.h": "/* more */\n"}
 ROW = {"core": "acme-m4", "op": "add", "implementation": "acme_s8", "layers": 3, "element": 1.25, "cycles_element": 1.5}
@@ -58,7 +60,8 @@ def test_kernels_join_those_of_aboard(tmp_path: Path) -> None:
     with added_packages.on_path(tmp_path):
         assert sorted([*before, "acme_s8"]) == [kernel.name for kernel in of("add")]
         (kernel,) = [kernel for kernel in of("add") if kernel.name == "acme_s8"]
-        assert cost_model.priority(kernel) == 110
+        others = [generality(other) for other in of("add") if other is not kernel]
+        assert generality(kernel) < min(others)
     assert [kernel.name for kernel in of("add")] == before
 
 
@@ -79,7 +82,7 @@ def test_a_header_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_measurements_of_a_package_count(tmp_path: Path) -> None:
-    text = PACKAGE.replace("keys={", 'measurements=HERE / "costs.json", keys={')
+    text = PACKAGE.replace(OWN, f'measurements=HERE / "costs.json", {OWN}')
     write(tmp_path, text, **{"costs.json": json.dumps([ROW])})
     with added_packages.on_path(tmp_path):
         assert registry.measurements()[-1].core == "acme-m4"
@@ -100,11 +103,15 @@ WRONG = [
     ("import nowhere_at_all", r"acme 1\.0: acme:KERNELS cannot be imported, got ModuleNotFoundError"),
     (PACKAGE.replace("KernelPackage(1,", "KernelPackage(2,"), r"another version of the interface, got 2, expected 1"),
     (
-        PACKAGE.replace('frozenset({"acme_max4"})\n', 'frozenset({"acme_max5"})\n'),
+        PACKAGE.replace('frozenset({"acme_max4"})\n\n', 'frozenset({"acme_max5"})\n\n'),
         r"kernel acme_s8 of add: unknown key, got acme_max5\. Add it to the package's keys\. Did you mean acme_max4",
     ),
-    (PACKAGE.replace("keys={", 'keys={"arm_dsp": 3, '), r"key arm_dsp: is one of aboard, expected a name of its own"),
-    (PACKAGE.replace("110}", "-1}"), r"key acme_max4: not a priority, got -1, expected 0 or more\. Change it"),
+    (PACKAGE.replace(OWN, 'keys={"arm_dsp"})'), r"key arm_dsp: is one of aboard, expected a name of its own"),
+    (
+        PACKAGE.replace(OWN, 'keys={"acme_max4": 110})'),
+        r"keys: of the wrong type, got the priorities {'acme_max4': 110}, expected a set of names: costs decide",
+    ),
+    (PACKAGE.replace(OWN, 'keys="acme")'), r"keys: of the wrong type, got 'acme', expected a set of names\. Write a"),
     (
         PACKAGE.replace('"acme_s8"', '"portable_s8"'),
         r"kernel portable_s8 of add of acme 1\.0: is taken by aboard, expected a name of its own\. Rename one of them",
@@ -140,8 +147,6 @@ def test_clashes_of_two_packages_name_both(tmp_path: Path) -> None:
     added_packages.write(tmp_path, "other", KERNELS.replace("acme", "other"), more)
     taken = "other 1.0: kernel acme_s8 of add of other 1.0: is taken by acme 1.0, expected a name of its own"
     assert taken in problem(tmp_path, "other")
-    (tmp_path / "other.py").write_text(other.replace('"acme_s8"', '"other_s8"').replace("110", "120"))
-    assert "key acme_max4: has two priorities, got 120 of other 1.0 and 110 of acme 1.0." in problem(tmp_path, "other")
     (tmp_path / "other.py").write_text(
         other.replace('"acme_s8"', '"other_s8"').replace("other_headers", "acme_headers")
     )
@@ -155,10 +160,10 @@ def test_a_header_of_aboard_is_taken(tmp_path: Path) -> None:
 
 
 def test_commands_name_what_was_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(tmp_path, PACKAGE.replace("110}", "-1}"))
+    write(tmp_path, PACKAGE.replace(OWN, 'keys={"acme_max4": 110})'))
     with added_packages.on_path(tmp_path):
         assert cli.invoke(["targets"]) == 0
-        assert "key acme_max4: not a priority" in " ".join(capsys.readouterr().out.split())
+        assert "keys: of the wrong type, got the priorities" in " ".join(capsys.readouterr().out.split())
         cli.invoke(["doctor", "--json"])
         tools = {tool["name"]: tool for tool in json.loads(capsys.readouterr().out)["tools"]}
         assert (tools["acme"]["purpose"], tools["acme"]["kind"]) == ("kernels of acme 1.0", "package")

@@ -1,4 +1,4 @@
-"""Which implementation computes a node: keys, predicate, priority, cost; and how the choice is forced."""
+"""Which implementation computes a node: keys, predicate, cost, how specific it is; and how the choice is forced."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from aboard.ir import DType, Node, Quantization, Tensor, TensorType
 from aboard.kernels.contract import Implementation, KernelCall
 from aboard.kernels.select import strategy
 from aboard.kernels.select.cost_model import KernelCost, Prediction
+from aboard.kernels.select.specific import generality
 from aboard.target import Target
 
+SPEED = Target("c -mcpu=cortex-m4 -opt=speed")
 TYPE = TensorType((1, 3), DType.INT8, Quantization((0.5,), (1,)))
 M4 = Target("c -mcpu=cortex-m4")
 
@@ -53,45 +55,73 @@ def test_every_candidate_has_its_reason(monkeypatch: pytest.MonkeyPatch) -> None
     assert reasons(explained) == {
         "vector": "needs one of arm_mve",
         "narrow": "channels, got 3, expected a multiple of 4",
-        "fast": "the first that can",
-        "plain": "priority, got 0, less than 10",
+        "fast": "the most specific one that can",
+        "plain": "less specific than fast, and one of the two is not measured",
     }
 
 
-def test_cost_decides_within_the_highest_priority(monkeypatch: pytest.MonkeyPatch) -> None:
-    flash = {"a": 200, "b": 100, "c": 100, "plain": 0}
-    measured(monkeypatch, flash, a=(100, None), b=(2000, None), c=(2500, None), plain=(0, None))
+def test_cost_decides_between_all_that_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    flash = {"a": 200, "b": 100, "c": 100, "plain": 50}
+    measured(monkeypatch, flash, a=100, b=2000, c=2500, plain=4000, new=None)
     dsp = ("arm_dsp",)
-    explained = explain(
-        monkeypatch, made("a", keys=dsp), made("b", keys=dsp), made("c", keys=dsp), made("plain"), target=M4
-    )
-    # A byte must save 30 instructions.
+    plain, new = made("plain"), made("new")
+    explained = explain(monkeypatch, made("a", keys=dsp), made("b", keys=dsp), made("c", keys=dsp), plain, new)
+    # A byte must save 30 cycles.
     assert reasons(explained) == {
-        "a": "saves 1,900 instructions for 100 bytes of flash: 19.0 for each",
-        "b": "best of 3: 2,000 instructions, 0 bytes of constants",
-        "c": "takes 500 instructions and 0 bytes of flash more",
-        "plain": "priority, got 0, less than 10",
+        "a": "saves 1,900 cycles for 100 bytes of flash: 19.0 for each",
+        "b": "best of 4: 2,000 cycles, 0 bytes of constants",
+        "c": "takes 500 cycles and 0 bytes of flash more",
+        "plain": "saves 50 bytes of flash for 2,000 cycles: 40.0 for each",
+        "new": "less specific than a, and one of the two is not measured",
     }
     assert reasons(explain(monkeypatch, made("alone")))["alone"] == "the only one that can"
 
 
-def test_cost_decides_between_a_kernel_and_its_rivals(monkeypatch: pytest.MonkeyPatch) -> None:
-    flash = {"taps": 100, "plain": 200, "other": 0}
-    measured(monkeypatch, flash, taps=(9000, None), plain=(5000, None), other=(0, None))
-    taps = made("taps", keys=("arm_dsp",))
-    kernels = taps, made("plain"), made("other")
-    assert reasons(explain(monkeypatch, *kernels))["taps"] == "the first that can"
-    monkeypatch.setattr(taps, "rivals", lambda node: frozenset({"plain"}), raising=False)
+def test_portable_c_is_taken_where_it_costs_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured(monkeypatch, {"taps": 100, "plain": 200}, taps=9000, plain=5000)
+    kernels = made("taps", keys=("arm_dsp",)), made("plain")
     assert reasons(explain(monkeypatch, *kernels)) == {
-        "taps": "saves 100 bytes of flash for 4,000 instructions: 40.0 for each",
-        "plain": "best of 2: 5,000 instructions, 0 bytes of constants",
-        "other": "priority, got 0, less than 10",
+        "taps": "saves 100 bytes of flash for 4,000 cycles: 40.0 for each",
+        "plain": "best of 2: 5,000 cycles, 0 bytes of constants",
     }
+    assert chosen(explain(monkeypatch, *kernels, target=SPEED)) == "plain"
+    assert chosen(explain(monkeypatch, *kernels, target=Target("c -mcpu=cortex-m4 -opt=size"))) == "taps"
+
+
+@pytest.mark.parametrize(("costs"), [{"new": None, "plain": 10}, {"new": 1000, "plain": None}])
+def test_a_kernel_that_is_not_measured_stands_before_less_specific_ones(
+    monkeypatch: pytest.MonkeyPatch, costs: dict[str, int | None]
+) -> None:
+    measured(monkeypatch, {"new": 100_000, "plain": 0}, **costs)
+    found = explain(monkeypatch, made("plain"), made("new", keys=("arm_dsp",)))
+    assert reasons(found) == {
+        "new": "the most specific one that can",
+        "plain": "less specific than new, and one of the two is not measured",
+    }
+
+
+def test_scratch_counts_with_size_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured(monkeypatch, scratch={"wide": 600}, wide=1000, plain=1500)
+    kernels = made("wide"), made("plain")
+    assert [
+        chosen(explain(monkeypatch, *kernels, target=Target(f"c -mcpu=cortex-m4 -opt={opt}")))
+        for opt in ("speed", "balanced", "size")
+    ] == ["wide", "wide", "plain"]
+
+
+def test_the_fewer_cores_can_run_a_kernel_the_more_specific_it_is() -> None:
+    order = [made("a", keys=(key,)) for key in ("arm_mve", "arm_dsp", "portable")]
+    assert sorted(order, key=generality, reverse=True)[::-1] == order
+    assert generality(made("a", special=True)) < generality(made("a"))
+    assert generality(made("a", keys=("arm_dsp",))) < generality(made("a", special=True))
 
 
 def test_a_special_case_is_preferred_within_its_instruction_set(monkeypatch: pytest.MonkeyPatch) -> None:
     explained = explain(monkeypatch, made("general"), made("table", special=True))
-    assert reasons(explained) == {"table": "the first that can", "general": "priority, got 0, less than 10"}
+    assert reasons(explained) == {
+        "table": "the most specific one that can",
+        "general": "less specific than table, and one of the two is not measured",
+    }
 
 
 def test_a_choice_can_be_forced(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,57 +141,24 @@ def test_a_node_that_nobody_computes(monkeypatch: pytest.MonkeyPatch) -> None:
         strategy.choose(explained.node, M4)
 
 
+def chosen(explained: strategy.Explanation) -> str:
+    assert explained.chosen is not None
+    return explained.chosen.implementation.name
+
+
 def measured(
-    monkeypatch: pytest.MonkeyPatch, flash: dict[str, int] | None = None, **cycles: tuple[int, float | None]
+    monkeypatch: pytest.MonkeyPatch,
+    flash: dict[str, int] | None = None,
+    scratch: dict[str, int] | None = None,
+    **cycles: int | None,
 ) -> None:
-    """Lets costs of implementations be these: cycles, and by how much they are wrong; None where not measured."""
+    """Lets costs of implementations be these cycles; None where not measured."""
 
     def cost(node: Node, implementation: Implementation, target: Target) -> KernelCost:
-        count, wrong = cycles[implementation.name]
-        pieces = {implementation.name: (flash or {}).get(implementation.name, 0)}
-        return KernelCost(count, count, pieces, 0, 0, Prediction(count, count, "a test", 0.0, wrong))
+        name = implementation.name
+        count = cycles[name] or 0
+        predicted = Prediction(count, count, "a test", 0.0, in_cycles=True, is_priced=cycles[name] is not None)
+        return KernelCost(count, count, {name: (flash or {}).get(name, 0)}, 0, (scratch or {}).get(name, 0), predicted)
 
     monkeypatch.setattr(strategy, "cost", cost)
-
-
-SPEED = Target("c -mcpu=cortex-m4 -opt=speed")
-
-
-@pytest.mark.parametrize(
-    ("fast", "plain", "chosen"),
-    [
-        # More cycles than one that is not preferred.
-        ((1000, 0.02), (900, 0.05), "plain"),
-        # By less than one of the two estimates is wrong.
-        ((1000, 0.02), (960, 0.05), "fast"),
-        ((1000, 0.0), (995, 0.0), "fast"),
-        ((1000, 0.0), (985, 0.0), "plain"),
-        # What was not measured is not compared.
-        ((1000, None), (10, 0.0), "fast"),
-        ((1000, 0.0), (10, None), "fast"),
-    ],
-)
-def test_cycles_decide_where_speed_is_asked_for(
-    monkeypatch: pytest.MonkeyPatch,
-    fast: tuple[int, float | None],
-    plain: tuple[int, float | None],
-    chosen: str,
-) -> None:
-    measured(monkeypatch, fast=fast, plain=plain)
-    both = (made("fast", keys=("arm_dsp",)), made("plain"))
-    found = explain(monkeypatch, *both, target=SPEED).chosen
-    assert found is not None
-    assert found.implementation.name == chosen
-    balanced = explain(monkeypatch, *both).chosen
-    assert balanced is not None
-    assert balanced.implementation.name == "fast"
-
-
-def test_a_choice_by_cycles_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    measured(monkeypatch, fast=(1000, 0.0), plain=(900, 0.0))
-    explained = explain(monkeypatch, made("fast", keys=("arm_dsp",)), made("plain"), target=SPEED)
-    assert reasons(explained) == {
-        "fast": "takes more cycles, about 1,000 (-opt=speed)",
-        "plain": "takes the fewest cycles, about 900 (-opt=speed)",
-    }
-    assert strategy.choose(explained.node, SPEED).implementation.name == "plain"
+    monkeypatch.setattr(strategy, "may_be_priced", lambda node, each: cycles.get(each.name) is not None)

@@ -15,7 +15,7 @@ from aboard.kernels.contract import Implementation, KernelCall
 from aboard.kernels.select import code_size
 from aboard.kernels.select.cost_model import KernelCost, Prediction
 from aboard.kernels.select.flash import model_bytes
-from aboard.kernels.select.price import FLASH_PRICE
+from aboard.kernels.select.price import PRICES
 from aboard.kernels.select.variants import Variant, VariantChoice
 from aboard.target import Target
 from support import models
@@ -52,7 +52,11 @@ def named(choice: VariantChoice) -> list[str]:
 
 
 def test_a_byte_must_save_what_the_preference_says() -> None:
-    assert FLASH_PRICE == {"speed": 0, "balanced": 30, "size": 1000}
+    assert {opt: (each.flash, each.ram) for opt, each in PRICES.items()} == {
+        "speed": (0, 0),
+        "balanced": (30, 0),
+        "size": (1000, 1),
+    }
     just = [[variant("narrow", 10_000, a=100), variant("wide", 10_000 - 30 * 100 - 1, b=200)]]
     not_quite = [[variant("narrow", 10_000, a=100), variant("wide", 10_000 - 30 * 100 + 1, b=200)]]
     assert named(VariantChoice(just, BALANCED)) == ["wide"]
@@ -88,7 +92,7 @@ def test_without_shared_code_no_choice_is_better(drawn: list[list[tuple[int, int
 
     def cost(chosen) -> float:
         picked = [variants[i] for variants, i in zip(options, chosen, strict=True)]
-        return sum(v.cost.instructions for v in picked) + FLASH_PRICE["balanced"] * choice.bytes(chosen)
+        return sum(v.cost.instructions for v in picked) + PRICES["balanced"].flash * choice.bytes(chosen)
 
     every = list(itertools.product(*(range(len(each)) for each in options)))
     assert cost(choice.chosen) == pytest.approx(min(map(cost, every)))

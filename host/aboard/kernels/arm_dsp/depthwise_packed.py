@@ -85,11 +85,6 @@ class DspPackedS8(Implementation):
         return None
 
     @override
-    def rivals(self, node: Node) -> frozenset[str]:
-        """Portable C copies no rows."""
-        return frozenset({"portable_s8"})
-
-    @override
     def knobs(self, node: Node, target: Target) -> tuple[Knob, ...]:
         height, own = node.output.shape[1], _strip(node)
         strips = [own, *(rows for rows in (*_STRIPS, height) if rows <= height and rows != own)]

@@ -59,13 +59,6 @@ class DspTapsS8(Windowed):
         return None
 
     @override
-    def rivals(self, node: Node) -> frozenset[str]:
-        """Portable C loads each pixel of wide windows once for several results, and needs no address for each tap."""
-        height, width = window(node)
-        wide = width > 2 and (height * width > 9 or attributes(node).dilations != (1, 1))
-        return frozenset({"portable_s8"} if wide else ())
-
-    @override
     def rolling_cost(self, node: Node) -> float:
         """Finds the row of each tap once for all channels of a pixel."""
         height, width = window(node)

@@ -77,11 +77,6 @@ class _WindowsF32(_PixelsF32, Windowed):
         return super().refuses(node, target) or _infinite(node)
 
     @override
-    def rivals(self, node: Node) -> frozenset[str]:
-        """Portable C takes less flash, which decides for small layers."""
-        return frozenset({"portable_f32"})
-
-    @override
     def reads(self, node: Node) -> Reads:
         return Reads.FOUR
 

@@ -10,12 +10,10 @@ Instructions and cycles come from the first available of these sources:
 Only the first is `is_measured`, and a prediction names its source. Flash is the exact size of the packed constants,
 plus the measured code of the kernel's C function (`code_size`). RAM is the scratch.
 
-Measurements do not decide between kernels of different instruction sets, which differ by more than the price of
-flash, and are missing for a new kernel. So one input of the model is declared instead of measured: the *priority* of
-a kernel, which is the priority of its instruction set (`INSTRUCTION_SETS`), plus `SPECIALISED` for a kernel of a
-special case. The kernels of the highest priority that accept a node are compared by cost, with those of lower priority
-that they name for it (`Implementation.rivals`); `-opt=speed` compares the cycles of all kernels that accept it, if they
-were measured on the target's core.
+Choices compare the `time` of kernels: cycles if the cycles of the target's core are known from its manual
+(`measured.has_cycles`), else instructions. A kernel is *priced* if its time is known: it is measured, on any core, with
+an error of at most `_LARGEST_ERROR` for layers that it was not fitted to, or has a formula. Of kernels that are not
+priced, the more specific one is assumed to be the faster (`specific`).
 """
 
 from __future__ import annotations
@@ -32,13 +30,9 @@ from aboard.kernels.select.flash import pieces
 from aboard.kernels.select.work import Work, work
 from aboard.target import Target
 
-#: Priority of the kernels of an instruction set, by its key. A package may give a key of its own a priority; any other
-#: key counts as an extension that its kernels use.
-INSTRUCTION_SETS = {"arm_mve": 100, "arm_dsp": 10, "arm_smlal": 10, "riscv": 10, "portable": 0}
-_EXTENSION = 10
-
-#: Additional priority of a kernel for a special case: a table instead of a computation, a clamp instead of rescaling.
-SPECIALISED = 10
+#: Largest error of layers left out of a fit with which a kernel's predicted time is compared with that of others. Fits
+#: of a few unlike layers have errors of up to 3.8 and would win by chance.
+_LARGEST_ERROR = 0.5
 
 #: Instructions of a further call in a cascade: table, switch, row counter, and the kernel's work once per call. On
 #: Cortex-M4 a convolution of `kws` takes 120 more for each call.
@@ -55,19 +49,20 @@ class Prediction:
         basis: The source, in words.
         error: Median relative error of layers that the measurement was not fitted to; None if unknown, or if the source
             is not a measurement of the kernel.
-        cycles_fit: Median relative error of the cycles of the fitted layers, which decides between kernels; None if
-            unknown for this core and kernel.
         is_measured: False for a formula, and for measurements of another kernel.
         is_timed: True if the cycles are those of a board's clock.
+        in_cycles: True if cycles decide, False if instructions do: no cycles of the target's core are known.
+        is_priced: True if the prediction is compared with those of more specific kernels.
     """
 
     instructions: int
     cycles: int
     basis: str
     error: float | None
-    cycles_fit: float | None = None
     is_measured: bool = True
     is_timed: bool = False
+    in_cycles: bool = False
+    is_priced: bool = False
 
     @property
     def time(self) -> int:
@@ -96,16 +91,19 @@ class KernelCost:
     prediction: Prediction
 
     @property
+    def time(self) -> float:
+        """Cycles if those of the target's core are known, else instructions: what choices compare."""
+        return self.cycles if self.prediction.in_cycles else self.instructions
+
+    @property
+    def unit(self) -> str:
+        """Unit of `time`, in words."""
+        return "cycles" if self.prediction.in_cycles else "instructions"
+
+    @property
     def flash_bytes(self) -> int:
         """Returns the bytes of flash of a model with only this node, without the code outside of kernels."""
         return sum(self.flash.values())
-
-
-def priority(implementation: Implementation) -> int:
-    """Returns the priority of a kernel: a kernel is used only if none of higher priority accepts the node."""
-    added = registry.key_priorities()
-    sets = max(INSTRUCTION_SETS.get(key, added.get(key, _EXTENSION)) for key in implementation.keys)
-    return sets + (SPECIALISED if implementation.specialised else 0)
 
 
 def whole_call(node: Node, implementation: Implementation, target: Target) -> Call:
@@ -127,6 +125,12 @@ def cost(node: Node, implementation: Implementation, target: Target) -> KernelCo
         sum(scratch.bytes for scratch in call.scratch),
         predicted,
     )
+
+
+def may_be_priced(node: Node, implementation: Implementation) -> bool:
+    """Returns False if a kernel certainly has no price, which is known without its call."""
+    has_rows = (implementation.op, implementation.name) in registry.measured_kernels()
+    return has_rows or implementation.formula(node) is not None
 
 
 def predict(
@@ -157,22 +161,24 @@ def predict(
     cores = measured.nearest(target, is_float=node.output.dtype.is_float)
     known = registry.measurements() if rows is None else rows
     found = measured.by_likeness(known, cores, node.op, implementation, function)
+    in_cycles = measured.has_cycles(target)
     if formula is not None and not any(row.implementation == implementation for row in found):
         guess = round(growth * formula) + (calls - 1) * FURTHER_CALL
-        return Prediction(guess, guess, f"formula of {implementation}", None, is_measured=False)
+        basis = f"formula of {implementation}"
+        return Prediction(guess, guess, basis, None, is_measured=False, in_cycles=in_cycles, is_priced=True)
     if found:
         row = found[0]
         own = row.implementation == implementation
         instructions = _sum(row.instructions, done, calls, growth)
+        error = row.cycles_error if in_cycles else row.error
         return Prediction(
             instructions,
             _sum(row.cycles, done, calls, growth) if row.cycles else instructions,
             f"{row.implementation} on {row.core}",
             row.error if own else None,
-            row.cycles_fit
-            if own and row.cycles and row.core in (target.host.cpu.base, target.host.cpu.known_base)
-            else None,
             is_measured=own,
+            in_cycles=in_cycles,
+            is_priced=own and (error is None or error <= _LARGEST_ERROR),
         )
     average = median(
         row.instructions["element"]
@@ -180,7 +186,7 @@ def predict(
         if row.core == cores[0] and "element" in row.instructions
     )
     guess = round(average * done.element)
-    return Prediction(guess, guess, f"average element on {cores[0]}", None, is_measured=False)
+    return Prediction(guess, guess, f"average element on {cores[0]}", None, is_measured=False, in_cycles=in_cycles)
 
 
 def _sum(terms: Mapping[str, float], done: Work, calls: int, growth: float) -> int:

@@ -7,6 +7,7 @@ A file contains
   executed instructions times the cycles of each on the core;
 - `code`: by `-opt` and C function, bytes of an instance of the function and of the functions that its instances share.
   `tests/bench/code_sizes.py` builds the benchmark models and reads their images;
+- `cycles`: where the cycles of the core's instructions are from, `table` (its manual) or `approximation`;
 - `errors`: relative errors of predictions of whole models, each left out of the fit in turn.
 
 A core without a file uses the figures of the core most like it.
@@ -145,6 +146,15 @@ def model_errors() -> Mapping[str, Mapping[str, Any]]:
     errors `median` and `most`.
     """
     return {core: content["errors"] for core, content in _files().items()}
+
+
+def has_cycles(target: Target) -> bool:
+    """True if the cycles of a target's core are known: its manual lists those of each instruction.
+
+    Approximations (`tests/bench/cycles.toml`) and cycles of a similar core do not count.
+    """
+    cpu = target.host.cpu
+    return any(_files().get(name, {}).get("cycles") == "table" for name in (cpu.base, cpu.known_base))
 
 
 def by_likeness(

@@ -1,18 +1,44 @@
-"""The price of flash: instructions that a byte must save."""
+"""The prices of flash and RAM: what a byte must save, in cycles of an inference.
+
+One rule chooses kernels: the least cycles + flash price * bytes of flash + RAM price * bytes of scratch. `-opt` sets
+the prices. On a core whose cycles are not known, an instruction counts as a cycle.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from aboard.target import Target
 
-#: Instructions that a byte of flash must save, by `-opt`. With 30 for `balanced`, a kilobyte saves 31,000, about a
-#: hundredth of an inference of the benchmark models, which take 38 to 280 kilobytes.
-FLASH_PRICE = {"speed": 0.0, "balanced": 30.0, "size": 1000.0}
 
-#: Instructions that a byte of unrolled code must save within a kernel that chooses its unrolling. The value is the same
+@dataclass(frozen=True)
+class Prices:
+    """What a byte must save in cycles of an inference.
+
+    Attributes:
+        flash: For a byte of flash, which counts once for a model.
+        ram: For a byte of a node's scratch, whose memory other steps use too.
+    """
+
+    flash: float
+    ram: float
+
+
+#: Prices by `-opt`. With 30 for `balanced`, a kilobyte of flash saves 31,000, about a hundredth of an inference of the
+#: benchmark models, which take 38 to 280 kilobytes. Scratch costs only with `size`: it lies in the arena, where the
+#: schedule finds room for it beside maps that are larger.
+PRICES = {"speed": Prices(0.0, 0.0), "balanced": Prices(30.0, 0.0), "size": Prices(1000.0, 1.0)}
+
+#: Cycles that a byte of unrolled code must save within a kernel that chooses its unrolling. The value is the same
 #: for all `-opt`: the kernel decides before its cost is compared with others.
 UNROLLED_CODE_PRICE = 80
 
 
+def prices(target: Target) -> Prices:
+    """Returns the prices of a target."""
+    return PRICES[target.opt]
+
+
 def flash_price(target: Target) -> float:
-    """Returns the instructions of an inference that a byte of flash must save on a target."""
-    return FLASH_PRICE[target.opt]
+    """Returns the cycles of an inference that a byte of flash must save on a target."""
+    return prices(target).flash

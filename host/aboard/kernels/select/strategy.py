@@ -1,13 +1,13 @@
 """The strategy: which kernel computes a node on a target.
 
-The cost model (`cost_model`) compares the kernels of the highest priority that accept the node, and the model's flash
-decides between them (`variants`). With `-opt=speed`, cycles decide last, if they were measured on the target's core: a
-kernel of any priority is taken if it needs fewer cycles by more than the errors of both predictions together.
+The cost model (`cost_model`) prices every kernel that accepts the node, in cycles of the target's core, flash and RAM,
+and the least cost of the model decides (`variants`); `-opt` sets the prices of flash and RAM. A kernel that was
+not measured and has no formula has no price: it is assumed to be faster than all kernels that are less specific
+(`specific`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -19,12 +19,10 @@ from aboard.ir import Graph, Node, Rounding
 from aboard.ir.fingerprint import Fingerprint, Memo, fingerprint
 from aboard.kernels.contract import Implementation
 from aboard.kernels.registry import of
-from aboard.kernels.select.cost_model import KernelCost, cost, priority
+from aboard.kernels.select.cost_model import KernelCost, cost, may_be_priced
+from aboard.kernels.select.specific import generality
 from aboard.kernels.select.variants import Variant, VariantChoice
 from aboard.target import Target
-
-#: Smallest relative difference of two predictions of cycles that decides.
-_LEAST_ERROR = 0.01
 
 
 @dataclass(frozen=True)
@@ -33,20 +31,21 @@ class KernelCandidate:
 
     Attributes:
         implementation: The implementation.
-        priority: Its priority (`cost_model.priority`).
         refused: Reason why it cannot compute the node on the target; "" if it can.
         cost: Its cost; None if it was not compared with others.
         more_bytes: Difference in bytes of the model with it instead of the chosen one, including shared code; None if
             flash was not compared.
-        cycles: Its predicted cycles; None if they do not matter, or were not measured on the target's core.
     """
 
     implementation: Implementation
-    priority: int
     refused: str
     cost: KernelCost | None = None
     more_bytes: int | None = None
-    cycles: int | None = None
+
+    @property
+    def order(self) -> tuple[int, bool, str]:
+        """Its place in the order of candidates: the more specific first, then by name."""
+        return (*generality(self.implementation), self.implementation.name)
 
 
 @dataclass(frozen=True)
@@ -56,52 +55,48 @@ class Explanation:
     Attributes:
         node: The node.
         chosen: The implementation that computes the node; None if no implementation can.
-        candidates: All implementations, the preferred ones first.
-        by_cycles: True if cycles changed the choice.
+        candidates: All implementations, the more specific ones first.
     """
 
     node: Node
     chosen: KernelCandidate | None
     candidates: tuple[KernelCandidate, ...]
-    by_cycles: bool = False
 
     def why(self, candidate: KernelCandidate) -> str:
         """Returns why a candidate was chosen or not."""
         if candidate.refused:
             return candidate.refused
         best = self.chosen
-        if self.by_cycles and best is not None and candidate.cycles is not None:
-            fewest = candidate is best
-            return f"takes {'the fewest' if fewest else 'more'} cycles, about {candidate.cycles:,} (-opt=speed)"
         if best is not None and best.more_bytes is not None and candidate.more_bytes is not None:
             return self._best_of(candidate) if candidate is best else _compared(candidate, best)
-        others = [c for c in self.candidates if c is not self.chosen and not c.refused]
+        able = [c for c in self.candidates if not c.refused]
         if candidate is best:
-            return "the first that can" if others else "the only one that can"
-        highest = max(c.priority for c in self.candidates if not c.refused)
-        if best is None or candidate.priority == highest:
-            return "of the same priority, another costs less or comes first by name"
-        return f"priority, got {candidate.priority}, less than {highest}"
+            return "the only one that can" if len(able) == 1 else "the most specific one that can"
+        if candidate.cost is None or best is None or best.cost is None:
+            first = able[0] if best is None or best.more_bytes is not None else best
+            return f"less specific than {first.implementation.name}, and one of the two is not measured"
+        return "costs as much, comes later by name"
 
     def _best_of(self, best: KernelCandidate) -> str:
         count = sum(c.more_bytes is not None for c in self.candidates)
-        instructions, size = _instructions(best), 0 if best.cost is None else best.cost.weights_bytes
-        return f"best of {count}: {instructions:,} instructions, {size:,} bytes of constants"
+        time, size = ("0", 0) if best.cost is None else (f"{_time(best):,} {best.cost.unit}", best.cost.weights_bytes)
+        return f"best of {count}: {time}, {size:,} bytes of constants"
 
 
-def _instructions(candidate: KernelCandidate) -> int:
-    return 0 if candidate.cost is None else round(candidate.cost.instructions)
+def _time(candidate: KernelCandidate) -> int:
+    return 0 if candidate.cost is None else round(candidate.cost.time)
 
 
 def _compared(other: KernelCandidate, best: KernelCandidate) -> str:
-    saved, more = _instructions(best) - _instructions(other), other.more_bytes or 0
+    saved, more = _time(best) - _time(other), other.more_bytes or 0
+    unit = "cycles" if other.cost is None else other.cost.unit
     if saved > 0 and more > 0:
-        return f"saves {saved:,} instructions for {more:,} bytes of flash: {saved / more:.1f} for each"
+        return f"saves {saved:,} {unit} for {more:,} bytes of flash: {saved / more:.1f} for each"
     if saved <= 0 and more >= 0:
-        return f"takes {-saved:,} instructions and {more:,} bytes of flash more"
+        return f"takes {-saved:,} {unit} and {more:,} bytes of flash more"
     if saved <= 0:
-        return f"saves {-more:,} bytes of flash for {-saved:,} instructions: {-saved / -more:.1f} for each"
-    return f"saves {saved:,} instructions and {-more:,} bytes of flash by itself, but not for the model"
+        return f"saves {-more:,} bytes of flash for {-saved:,} {unit}: {-saved / -more:.1f} for each"
+    return f"saves {saved:,} {unit} and {-more:,} bytes of flash by itself, but not for the model"
 
 
 @dataclass(frozen=True)
@@ -110,7 +105,7 @@ class KernelChoice:
 
     Attributes:
         implementation: The implementation that computes the node.
-        refused: Name of each implementation of at least its priority that refuses the node, with the reason.
+        refused: Name of each implementation that is at least as specific and refuses the node, with the reason.
     """
 
     implementation: Implementation
@@ -188,16 +183,14 @@ def explain_each(
     for index, (node, key) in enumerate(zip(nodes, keys, strict=True)):
         progress.report("choice of kernels", index, len(nodes))
         explained.append(_candidates(node, key, target, known))
-    found = _by_flash(explained, keys, target, budget, known)
-    return [_by_cycles(each, target) for each in found] if target.opt == "speed" and budget is None else found
+    return _by_cost(explained, keys, target, budget, known)
 
 
 def _candidates(node: Node, node_key: Fingerprint | None, target: Target, known: KnownNodes) -> Explanation:
     found = [
-        KernelCandidate(i, priority(i), known.refused.get(_key(i, node_key), partial(refusal, i, node, target)))
-        for i in of(node.op)
+        KernelCandidate(i, known.refused.get(_key(i, node_key), partial(refusal, i, node, target))) for i in of(node.op)
     ]
-    found.sort(key=lambda c: (-c.priority, c.implementation.name))
+    found.sort(key=lambda c: c.order)
     return Explanation(node, next((c for c in found if not c.refused), None), tuple(found))
 
 
@@ -214,18 +207,27 @@ def refusal(implementation: Implementation, node: Node, target: Target) -> str:
     return implementation.refuses(node, target) or ""
 
 
-def _comparable(explained: Explanation) -> list[KernelCandidate]:
-    """Returns the candidates that can compute the node: those of the highest priority, and their rivals."""
-    best = explained.chosen
-    if best is None:
-        return []
+def _comparable(explained: Explanation, price: Callable[[Implementation], KernelCost]) -> list[KernelCandidate]:
+    """Returns the candidates between which costs decide, each with its cost; none if there is no choice.
+
+    Those that are as specific as the most specific one that accepts the node; and if they are priced, all others that
+    are priced. A kernel without a price is assumed to be faster than all that are less specific.
+    """
     able = [c for c in explained.candidates if not c.refused]
-    first = [c for c in able if c.priority == best.priority]
-    rivals = frozenset[str]().union(*(c.implementation.rivals(explained.node) for c in first))
-    return [c for c in able if c in first or c.implementation.name in rivals]
+    first = [c for c in able if c.order[:-1] == able[0].order[:-1]]
+    others = [c for c in able[len(first) :] if may_be_priced(explained.node, c.implementation)]
+    if not all(may_be_priced(explained.node, c.implementation) for c in first):
+        others = []
+    if len(first) + len(others) < 2:
+        return []
+    found = [replace(c, cost=price(c.implementation)) for c in first]
+    if all(c.cost is not None and c.cost.prediction.is_priced for c in found):
+        priced = (replace(c, cost=price(c.implementation)) for c in others)
+        found += [c for c in priced if c.cost is not None and c.cost.prediction.is_priced]
+    return found
 
 
-def _by_flash(
+def _by_cost(
     explained: Sequence[Explanation],
     keys: Sequence[Fingerprint | None],
     target: Target,
@@ -234,16 +236,18 @@ def _by_flash(
 ) -> list[Explanation]:
     """Returns the explanations with the best of the comparable candidates."""
 
-    def variant(index: int, implementation: Implementation) -> Variant:
+    def price(index: int, implementation: Implementation) -> KernelCost:
         node = explained[index].node
-        key = _key(implementation, keys[index])
-        return Variant(implementation, known.costs.get(key, lambda: cost(node, implementation, target)))
+        return known.costs.get(_key(implementation, keys[index]), lambda: cost(node, implementation, target))
 
-    options = [_comparable(each) for each in explained]
+    options = [_comparable(each, partial(price, index)) for index, each in enumerate(explained)]
     if all(len(candidates) < 2 for candidates in options):
         return list(explained)
+    for index, each in enumerate(explained):
+        if len(options[index]) < 2 and each.chosen is not None:
+            options[index] = [replace(each.chosen, cost=price(index, each.chosen.implementation))]
     computed = [index for index, candidates in enumerate(options) if candidates]
-    variants = [[variant(index, c.implementation) for c in options[index]] for index in computed]
+    variants = [[Variant(c.implementation, c.cost) for c in options[index] if c.cost] for index in computed]
     choice = VariantChoice(variants, target, budget)
     found = list(explained)
     for number, index in enumerate(computed):
@@ -256,41 +260,12 @@ def _chosen(
     explained: Explanation, options: Sequence[KernelCandidate], choice: VariantChoice, number: int
 ) -> Explanation:
     compared = {
-        candidate.implementation: replace(candidate, cost=variant.cost, more_bytes=choice.more(number, index))
-        for index, (candidate, variant) in enumerate(zip(options, choice.options[number], strict=True))
+        candidate.implementation: replace(candidate, more_bytes=choice.more(number, index))
+        for index, candidate in enumerate(options)
     }
     chosen = compared[options[choice.chosen[number]].implementation]
     candidates = [compared.get(c.implementation, c) for c in explained.candidates]
     return Explanation(explained.node, chosen, tuple(candidates))
-
-
-def _by_cycles(explained: Explanation, target: Target) -> Explanation:
-    """Returns an explanation with cycles, and with another choice if cycles clearly differ."""
-    if sum(not candidate.refused for candidate in explained.candidates) < 2:
-        return explained
-    timed = tuple(_timed(explained.node, candidate, target) for candidate in explained.candidates)
-    before = next(t for t, c in zip(timed, explained.candidates, strict=True) if c is explained.chosen)
-    best = min((c for c in timed if c.cycles is not None), key=lambda c: c.cycles or 0, default=before)
-    if before.cycles is None or best.cycles is None:
-        return replace(explained, chosen=before, candidates=timed)
-    # The errors of two fits are independent.
-    wrong = max(_LEAST_ERROR, math.hypot(_cycles_fit(before), _cycles_fit(best)))
-    clearly = best.cycles < before.cycles * (1 - wrong)
-    return Explanation(explained.node, best if clearly else before, timed, by_cycles=clearly)
-
-
-def _timed(node: Node, candidate: KernelCandidate, target: Target) -> KernelCandidate:
-    """Returns a candidate with its cycles, if they were measured on the target's core."""
-    if candidate.refused:
-        return candidate
-    found = candidate.cost or cost(node, candidate.implementation, target)
-    if found.prediction.cycles_fit is None:
-        return candidate
-    return replace(candidate, cost=found, cycles=found.prediction.cycles)
-
-
-def _cycles_fit(candidate: KernelCandidate) -> float:
-    return 0.0 if candidate.cost is None else candidate.cost.prediction.cycles_fit or 0.0
 
 
 def choose(node: Node, target: Target) -> KernelChoice:
@@ -309,8 +284,8 @@ def _choice(explained: Explanation, target: Target) -> KernelChoice:
         return KernelChoice(wanted, ())
     if explained.chosen is not None:
         best = explained.chosen
-        higher = {c.implementation.name for c in explained.candidates if c.priority >= best.priority}
-        return KernelChoice(best.implementation, tuple((name, reason) for name, reason in refused if name in higher))
+        able = {c.implementation.name for c in explained.candidates if c.order[:-1] <= best.order[:-1]}
+        return KernelChoice(best.implementation, tuple((name, reason) for name, reason in refused if name in able))
     reasons = "; ".join(f"{name}: {reason}" for name, reason in refused) or "there is none"
     operands = ", ".join(str(tensor.type) for tensor in node.operands)
     raise ModelError(

@@ -1,12 +1,12 @@
-"""Chooses among the kernel variants of a model's layers: int16 or int8 weights, unrolled or short code.
+"""Chooses among the kernel variants of a model's layers: kernels for the core or portable, unrolled or short code.
 
 A variant is a kernel that can compute a node, with its cost. A piece of flash counts once for a model, for any number
-of nodes that use it (`flash`). The choice minimises instructions + price * bytes. The price is the number of
-instructions of an inference that a byte of flash must save:
+of nodes that use it (`flash`). The choice minimises time + price * bytes, with the time in cycles of the core
+(`KernelCost.time`). The price is the number of cycles of an inference that a byte must save (`price`):
 
-- `-opt=balanced`: 30;
+- `-opt=balanced`: 30 for flash;
 - `-opt=speed`: 0; among equally fast variants, the smaller;
-- `-opt=size`: 1,000, so that almost no saving pays for a byte;
+- `-opt=size`: 1,000 for flash, so that almost no saving pays for a byte, and 1 for scratch;
 - with `-flash-max`: the lowest price whose choice fits the flash budget, from 0 on (`-opt=size`: from 1,000 on);
   the rest of the budget then goes to the variants that save the most per byte.
 
@@ -24,13 +24,13 @@ from functools import cached_property
 from aboard.kernels.contract import Implementation
 from aboard.kernels.select import code_size
 from aboard.kernels.select.cost_model import KernelCost
-from aboard.kernels.select.price import flash_price
+from aboard.kernels.select.price import prices
 from aboard.target import Target
 
 #: A price above which no saving pays for a byte.
 _HIGHEST_PRICE = 1e9
 
-#: A price so low that it only decides between variants with equal instructions.
+#: A price so low that it only decides between variants with equal times.
 _LOWEST_PRICE = 1e-6
 
 #: Error of a sum of costs by rounding, as a part of it, at most.
@@ -77,7 +77,7 @@ class VariantChoice:
             if len(variants) == 1:
                 self._fixed |= variants[0].cost.flash
         self._base = sum(self._fixed.values()) + code_size.frame(target, len(options), 0)
-        price = flash_price(target)
+        price, self._ram_price = prices(target).flash, prices(target).ram
         if budget is None:
             self.chosen = self._settled(price)
         else:
@@ -99,22 +99,26 @@ class VariantChoice:
     def _bytes(self) -> int:
         return self.bytes()
 
-    def _instructions(self, chosen: Sequence[int]) -> float:
-        return sum(variants[index].cost.instructions for variants, index in zip(self.options, chosen, strict=True))
+    def _spent(self, variant: Variant) -> float:
+        """Returns the time of a variant, and the price of its scratch."""
+        return variant.cost.time + self._ram_price * variant.cost.ram_bytes
+
+    def _time(self, chosen: Sequence[int]) -> float:
+        return sum(self._spent(variants[index]) for variants, index in zip(self.options, chosen, strict=True))
 
     @cached_property
     def _names(self) -> list[tuple[str, str]]:
         return sorted({v.key for variants in self.options if len(variants) > 1 for v in variants})
 
     def _settled(self, price: float) -> list[int]:
-        """Returns the choice with the lowest instructions + price * bytes found."""
+        """Returns the choice with the lowest time + price * bytes found."""
         price = max(price, _LOWEST_PRICE)
 
         def alone(variant: Variant) -> float:
-            return variant.cost.instructions + price * variant.cost.flash_bytes
+            return self._spent(variant) + price * variant.cost.flash_bytes
 
         def cost(chosen: Sequence[int]) -> float:
-            return self._instructions(chosen) + price * self.bytes(chosen)
+            return self._time(chosen) + price * self.bytes(chosen)
 
         best = [_least([alone(variant) for variant in variants]) for variants in self.options]
         least = cost(best)
@@ -139,8 +143,9 @@ class VariantChoice:
                     new = variant.cost
                     added = sum(size for key, size in new.flash.items() if not used[key] and key not in self._fixed)
                     saved = sum(old.flash[key] for key in freed - new.flash.keys() - self._fixed.keys())
-                    changes.append((new.instructions - old.instructions + price * (added - saved), node, index))
-        doubt = _ROUNDING * (self._instructions(chosen) + price * self.bytes(chosen))
+                    slower = self._spent(variant) - self._spent(variants[chosen[node]])
+                    changes.append((slower + price * (added - saved), node, index))
+        doubt = _ROUNDING * (self._time(chosen) + price * self.bytes(chosen))
         limit = min((change for change, _, _ in changes), default=0.0) + doubt
         found = [[*chosen[:node], index, *chosen[node + 1 :]] for change, node, index in changes if change <= limit]
         return found + self._by_name(chosen)
@@ -204,10 +209,10 @@ class VariantChoice:
     def _filled(self, chosen: list[int], budget: int) -> list[int]:
         """Returns the choice improved by variants that still fit, those that save the most per byte first."""
         while True:
-            size, count = self.bytes(chosen), self._instructions(chosen)
+            size, count = self.bytes(chosen), self._time(chosen)
             better = []
             for other in self._neighbours(chosen):
-                saved, more = count - self._instructions(other), self.bytes(other) - size
+                saved, more = count - self._time(other), self.bytes(other) - size
                 if saved > 0 and size + more <= budget:
                     better.append((saved / max(more, 1), other))
             if not better:
