@@ -91,4 +91,4 @@ def rule(target: Target) -> str:
     price = flash_price(target)
     if not price:
         return f"the fewest {unit(target)}, whatever flash they take (-opt={target.opt})"
-    return f"a byte of flash must save {price:,.0f} {unit(target)} (-opt={target.opt})"
+    return f"a byte of flash must save {price:,g} {unit(target)} (-opt={target.opt})"

@@ -15,7 +15,7 @@ from aboard.kernels.contract import Implementation, KernelCall
 from aboard.kernels.select import code_size
 from aboard.kernels.select.cost_model import KernelCost, Prediction
 from aboard.kernels.select.flash import model_bytes
-from aboard.kernels.select.price import PRICES
+from aboard.kernels.select.price import PRICES, flash_price
 from aboard.kernels.select.variants import Variant, VariantChoice
 from aboard.target import Target
 from support import models
@@ -64,6 +64,15 @@ def test_a_byte_must_save_what_the_preference_says() -> None:
     assert named(VariantChoice(not_quite, SPEED)) == ["wide"]
     assert named(VariantChoice(just, SIZE)) == ["narrow"]
     assert named(VariantChoice([[variant("long", 500, a=10), variant("short", 500, b=9)]], SPEED)) == ["short"]
+
+
+@pytest.mark.parametrize(
+    ("core", "opt", "price"),
+    [("cortex-m0", "balanced", 30), ("cortex-m4", "balanced", 30), ("cortex-m55", "balanced", 3.75)]
+    + [("cortex-m55", "size", 1000), ("cortex-m55", "speed", 0), ("cortex-m55+nomve", "balanced", 30)],
+)
+def test_on_a_core_that_multiplies_more_at_once_a_byte_must_save_less(core: str, opt: str, price: float) -> None:
+    assert flash_price(Target(f"c -mcpu={core} -opt={opt}")) == price
 
 
 def test_shared_code_is_taken_or_left_for_all() -> None:

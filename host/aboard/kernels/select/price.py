@@ -6,7 +6,7 @@ the prices. On a core whose cycles are not known, an instruction counts as a cyc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aboard.target import Target
 
@@ -25,7 +25,7 @@ class Prices:
 
 
 #: Prices by `-opt`. With 30 for `balanced`, a kilobyte of flash saves 31,000, about a hundredth of an inference of the
-#: benchmark models, which take 38 to 280 kilobytes. Scratch costs only with `size`: it lies in the arena, where the
+#: benchmark models on Cortex-M4, which take 38 to 280 kilobytes. Scratch costs only with `size`: it lies in the arena, where the
 #: schedule finds room for it beside maps that are larger.
 PRICES = {"speed": Prices(0.0, 0.0), "balanced": Prices(30.0, 0.0), "size": Prices(1000.0, 1.0)}
 
@@ -34,9 +34,17 @@ PRICES = {"speed": Prices(0.0, 0.0), "balanced": Prices(30.0, 0.0), "size": Pric
 UNROLLED_CODE_PRICE = 80
 
 
+#: Products of an instruction of the cores that the price of `balanced` holds for. A core with more products takes fewer
+#: cycles for an inference, of which a byte must then save fewer.
+_PRODUCTS = 2
+
+
 def prices(target: Target) -> Prices:
     """Returns the prices of a target."""
-    return PRICES[target.opt]
+    found, best = PRICES[target.opt], target.cpu.mac_instruction("int8")
+    if target.opt != "balanced" or best is None:
+        return found
+    return replace(found, flash=found.flash * _PRODUCTS / max(best.macs, _PRODUCTS))
 
 
 def flash_price(target: Target) -> float:
