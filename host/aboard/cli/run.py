@@ -32,8 +32,10 @@ from aboard.cli.options import (
 from aboard.cli.output_options import output_options
 from aboard.cli.schema_project import ProfileRow, RunResult
 from aboard.cli.verdict import time_info, time_text
+from aboard.cycles import estimate
+from aboard.cycles.estimate import CountedCycles
 from aboard.device import input_files, tensor_io
-from aboard.device.timing import EstimatedTime
+from aboard.device.timing import Basis, EstimatedTime, predicted_cycles
 from aboard.errors import InputError, ProjectError, did_you_mean
 from aboard.project import build
 from aboard.project.project import Project
@@ -69,6 +71,7 @@ class Outcome:
         run: Outputs, time and stack.
         profile: The time of every operator; None without --profile.
         state: What the run leaves for the next one, by name; None if it was not read.
+        counted: Cycles over the executed instructions; None if the runner did not count them.
     """
 
     project: Project
@@ -77,6 +80,7 @@ class Outcome:
     run: Run
     profile: Profile | None
     state: input_files.Named | None = None
+    counted: CountedCycles | None = None
 
 
 @click.command(
@@ -227,6 +231,7 @@ def infer(
     """
     if profile:
         check_profile(project)
+    runner.count_instructions()
     text = f"running {manifest.name} on {project.board.id} ({runner.name})"
     with console.step(text), Session.open(project, runner, on_log=console.note) as device:
         # A board may still have the state of a run before.
@@ -236,13 +241,16 @@ def infer(
             device.set_state(step.begin, manifest.name)
         profiled = device.profile(feed, manifest.name) if profile else None
         run = device.infer(feed, manifest.name) if profiled is None else profiled.run
-        return Outcome(project, manifest, runner, run, profiled, device.state(manifest.name) if step.keep else None)
+        state = device.state(manifest.name) if step.keep else None
+        counted = estimate.of(project, runner.counted(), run.duration, len(manifest.nodes))
+    return Outcome(project, manifest, runner, run, profiled, state, counted)
 
 
 def describe(outcome: Outcome) -> RunResult:
     """Returns the JSON record of an inference."""
     project, run = outcome.project, outcome.run
-    estimated = EstimatedTime.of(outcome.manifest, run.instructions, project.board.core().clock_hz)
+    estimated = estimated_time(outcome)
+    total, basis = estimated_cycles(outcome)
     sizes = build.sizes(project)
     others = sum(size for name, size in sizes.models.items() if name != outcome.manifest.name)
     return RunResult(
@@ -254,6 +262,8 @@ def describe(outcome: Outcome) -> RunResult:
         outputs={name: values.tolist() for name, values in run.outputs.items()},
         instructions=run.instructions,
         cycles=cycles(project, outcome),
+        estimated_cycles=total,
+        estimated_cycles_basis=basis,
         seconds=None if run.microseconds is None else run.microseconds / 1e6,
         estimated_time=None if estimated is None else time_info(estimated),
         ram_bytes=outcome.manifest.ram_bytes,
@@ -262,7 +272,7 @@ def describe(outcome: Outcome) -> RunResult:
         ram_needed_bytes=sizes.ram_needed_bytes,
         image_flash_bytes=sizes.image_flash_bytes,
         stack_bytes=run.stack_bytes or None,
-        profile=None if outcome.profile is None else rows(outcome.profile),
+        profile=None if outcome.profile is None else rows(outcome.profile, outcome.counted),
     )
 
 
@@ -274,8 +284,32 @@ def cycles(project: Project, outcome: Outcome) -> int | None:
     return duration.ticks if counts else None
 
 
-def rows(profile: Profile) -> list[ProfileRow]:
-    """Returns the JSON records of a profile."""
+def estimated_time(outcome: Outcome) -> EstimatedTime | None:
+    """Returns the estimated time of a run in an emulator; None without a clock rate or an estimate of cycles."""
+    core = outcome.project.board.core()
+    if outcome.counted is not None:
+        return EstimatedTime.counted(outcome.counted.run, core.mcpu.partition("+")[0], core.clock_hz)
+    return EstimatedTime.of(outcome.manifest, outcome.run.instructions, core.clock_hz)
+
+
+def estimated_cycles(outcome: Outcome) -> tuple[int, Basis] | tuple[None, None]:
+    """Returns the estimated cycles of a run, and how they were estimated."""
+    if outcome.counted is not None:
+        return outcome.counted.run, "counted"
+    predicted = predicted_cycles(outcome.manifest, outcome.run.instructions)
+    return (None, None) if predicted is None else (predicted, "predicted")
+
+
+def rows(profile: Profile, counted: CountedCycles | None) -> list[ProfileRow]:
+    """Returns the JSON records of a profile.
+
+    Args:
+        profile: The profile.
+        counted: Cycles over the executed instructions; None if they were not counted.
+    """
+    cycles: list[tuple[int | None, Basis]] = [(entry.node.estimated_cycles, "predicted") for entry in profile.nodes]
+    if counted is not None and counted.nodes is not None:
+        cycles = [(each, "counted") for each in counted.nodes]
     return [
         ProfileRow(
             node=entry.index,
@@ -284,9 +318,11 @@ def rows(profile: Profile) -> list[ProfileRow]:
             device=entry.node.device,
             ticks=entry.duration.ticks,
             instructions=entry.duration.instructions,
+            estimated_cycles=known,
+            estimated_cycles_basis=None if known is None else basis,
             device_cycles=entry.node.device_cycles,
         )
-        for entry in profile.nodes
+        for entry, (known, basis) in zip(profile.nodes, cycles, strict=True)
     ]
 
 
@@ -298,14 +334,18 @@ def report(result: RunResult, outcome: Outcome) -> str:
             ("model", f"{result.model} on {result.board} ({result.runner})"),
             *((name, _preview(values)) for name, values in outcome.run.outputs.items()),
             timed,
-            ("time", time_text(result.seconds, result.estimated_time)),
+            ("time", time_text(result.seconds, result.estimated_time, is_counted=outcome.counted is not None)),
             ("RAM", f"{amount(result.ram_bytes)} of the model, {result.ram_needed_bytes:,} of the image and its stack"),
             ("flash", f"{amount(result.flash_bytes)} of the model, {result.image_flash_bytes:,} of the image"),
             ("stack", None if result.stack_bytes is None else f"{amount(result.stack_bytes)} at most"),
             ("image", result.image),
         ]
     )
-    return lines if outcome.profile is None else f"{lines}\n\n{outcome.profile.table()}"
+    if outcome.profile is None:
+        return lines
+    counted = outcome.counted
+    cycles = None if counted is None else counted.nodes
+    return f"{lines}\n\n{outcome.profile.table(cycles, None if counted is None else counted.run)}"
 
 
 def _preview(values: tensor_io.Values) -> str:
