@@ -12,7 +12,7 @@ import numpy as np
 from aboard import runners
 from aboard.api import Session
 from aboard.base.table import amount, facts
-from aboard.cli import choice
+from aboard.cli import choice, run_estimate
 from aboard.cli.console import Console
 from aboard.cli.options import (
     device_option,
@@ -35,7 +35,6 @@ from aboard.cli.verdict import time_info, time_text
 from aboard.cycles import estimate
 from aboard.cycles.estimate import CountedCycles
 from aboard.device import input_files, tensor_io
-from aboard.device.timing import Basis, EstimatedTime, predicted_cycles
 from aboard.errors import InputError, ProjectError, did_you_mean
 from aboard.project import build
 from aboard.project.project import Project
@@ -249,15 +248,16 @@ def infer(
 def describe(outcome: Outcome) -> RunResult:
     """Returns the JSON record of an inference."""
     project, run = outcome.project, outcome.run
-    estimated = estimated_time(outcome)
-    total, basis = estimated_cycles(outcome)
+    manifest, counted = outcome.manifest, outcome.counted
+    estimated = run_estimate.time(project.board, manifest, run.instructions, counted)
+    total, basis = run_estimate.of_run(manifest, run.instructions, counted)
     sizes = build.sizes(project)
-    others = sum(size for name, size in sizes.models.items() if name != outcome.manifest.name)
+    others = sum(size for name, size in sizes.models.items() if name != manifest.name)
     return RunResult(
         path=str(project.path),
         board=project.board.id,
         runner=outcome.runner.name,
-        model=outcome.manifest.name,
+        model=manifest.name,
         image=str(project.image),
         outputs={name: values.tolist() for name, values in run.outputs.items()},
         instructions=run.instructions,
@@ -266,13 +266,13 @@ def describe(outcome: Outcome) -> RunResult:
         estimated_cycles_basis=basis,
         seconds=None if run.microseconds is None else run.microseconds / 1e6,
         estimated_time=None if estimated is None else time_info(estimated),
-        ram_bytes=outcome.manifest.ram_bytes,
+        ram_bytes=manifest.ram_bytes,
         flash_bytes=sizes.model_flash_bytes - others,
         image_ram_bytes=sizes.image_ram_bytes,
         ram_needed_bytes=sizes.ram_needed_bytes,
         image_flash_bytes=sizes.image_flash_bytes,
         stack_bytes=run.stack_bytes or None,
-        profile=None if outcome.profile is None else rows(outcome.profile, outcome.counted),
+        profile=None if outcome.profile is None else rows(outcome.profile, counted),
     )
 
 
@@ -284,22 +284,6 @@ def cycles(project: Project, outcome: Outcome) -> int | None:
     return duration.ticks if counts else None
 
 
-def estimated_time(outcome: Outcome) -> EstimatedTime | None:
-    """Returns the estimated time of a run in an emulator; None without a clock rate or an estimate of cycles."""
-    core = outcome.project.board.core()
-    if outcome.counted is not None:
-        return EstimatedTime.counted(outcome.counted.run, core.mcpu.partition("+")[0], core.clock_hz)
-    return EstimatedTime.of(outcome.manifest, outcome.run.instructions, core.clock_hz)
-
-
-def estimated_cycles(outcome: Outcome) -> tuple[int, Basis] | tuple[None, None]:
-    """Returns the estimated cycles of a run, and how they were estimated."""
-    if outcome.counted is not None:
-        return outcome.counted.run, "counted"
-    predicted = predicted_cycles(outcome.manifest, outcome.run.instructions)
-    return (None, None) if predicted is None else (predicted, "predicted")
-
-
 def rows(profile: Profile, counted: CountedCycles | None) -> list[ProfileRow]:
     """Returns the JSON records of a profile.
 
@@ -307,9 +291,6 @@ def rows(profile: Profile, counted: CountedCycles | None) -> list[ProfileRow]:
         profile: The profile.
         counted: Cycles over the executed instructions; None if they were not counted.
     """
-    cycles: list[tuple[int | None, Basis]] = [(entry.node.estimated_cycles, "predicted") for entry in profile.nodes]
-    if counted is not None and counted.nodes is not None:
-        cycles = [(each, "counted") for each in counted.nodes]
     return [
         ProfileRow(
             node=entry.index,
@@ -319,10 +300,10 @@ def rows(profile: Profile, counted: CountedCycles | None) -> list[ProfileRow]:
             ticks=entry.duration.ticks,
             instructions=entry.duration.instructions,
             estimated_cycles=known,
-            estimated_cycles_basis=None if known is None else basis,
+            estimated_cycles_basis=basis,
             device_cycles=entry.node.device_cycles,
         )
-        for entry, (known, basis) in zip(profile.nodes, cycles, strict=True)
+        for entry, (known, basis) in zip(profile.nodes, run_estimate.of_nodes(profile, counted), strict=True)
     ]
 
 
@@ -334,7 +315,7 @@ def report(result: RunResult, outcome: Outcome) -> str:
             ("model", f"{result.model} on {result.board} ({result.runner})"),
             *((name, _preview(values)) for name, values in outcome.run.outputs.items()),
             timed,
-            ("time", time_text(result.seconds, result.estimated_time, is_counted=outcome.counted is not None)),
+            ("time", time_text(result.seconds, result.estimated_time)),
             ("RAM", f"{amount(result.ram_bytes)} of the model, {result.ram_needed_bytes:,} of the image and its stack"),
             ("flash", f"{amount(result.flash_bytes)} of the model, {result.image_flash_bytes:,} of the image"),
             ("stack", None if result.stack_bytes is None else f"{amount(result.stack_bytes)} at most"),
@@ -343,9 +324,11 @@ def report(result: RunResult, outcome: Outcome) -> str:
     )
     if outcome.profile is None:
         return lines
-    counted = outcome.counted
-    cycles = None if counted is None else counted.nodes
-    return f"{lines}\n\n{outcome.profile.table(cycles, None if counted is None else counted.run)}"
+    counted, table = outcome.counted, outcome.profile.table()
+    if counted is not None and counted.nodes is not None:
+        of_nodes = [cycles for cycles, _ in run_estimate.of_nodes(outcome.profile, counted)]
+        table = outcome.profile.table(of_nodes, counted.run)
+    return f"{lines}\n\n{table}"
 
 
 def _preview(values: tensor_io.Values) -> str:

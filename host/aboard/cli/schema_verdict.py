@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from aboard.cli.schema_result import Result
+from aboard.device.timing import Basis
 
 
 class EstimatedTimeInfo(Result):
@@ -19,6 +20,9 @@ class EstimatedTimeInfo(Result):
     error: float | None = Field(
         description="Largest relative error of cycles for each instruction among models that were left out of the fit; "
         "null if another core is used in place of the board's, or if each executed instruction was counted."
+    )
+    basis: Basis = Field(
+        description="`counted`: cycles of each executed instruction; `predicted`: cycles of the cost model."
     )
 
 

@@ -48,7 +48,11 @@ def _fit(fit: Fit) -> FitInfo:
 def time_info(estimated: EstimatedTime) -> EstimatedTimeInfo:
     """Returns an estimate for JSON."""
     return EstimatedTimeInfo(
-        cycles=estimated.cycles, seconds=estimated.seconds, core=estimated.core, error=estimated.error
+        cycles=estimated.cycles,
+        seconds=estimated.seconds,
+        core=estimated.core,
+        error=estimated.error,
+        basis=estimated.basis,
     )
 
 
@@ -78,34 +82,24 @@ def of(needed: int, available: int | None) -> str:
     return f"{needed:,}{'' if available is None else f' of {available:,}'} bytes"
 
 
-def time_text(seconds: float | None, estimated: EstimatedTimeInfo | None, *, is_counted: bool = False) -> str | None:
-    """Returns a measured time, else an estimated one with its basis and error, else None; arguments: `run_time`."""
-    if seconds is None and estimated is None:
-        return None
-    return ", ".join(run_time(seconds, estimated, is_counted=is_counted))
+def time_text(seconds: float | None, estimated: EstimatedTimeInfo | None) -> str | None:
+    """Returns a measured time, else an estimated one with its basis and error, else None."""
+    return None if seconds is None and estimated is None else ", ".join(run_time(seconds, estimated))
 
 
-def run_time(
-    seconds: float | None, estimated: EstimatedTimeInfo | None, *, is_counted: bool = False
-) -> tuple[str, str]:
-    """Returns a measured time, else an estimated one; and that it was measured, or its basis and error.
-
-    Args:
-        seconds: The measured time.
-        estimated: The estimated time.
-        is_counted: True if its cycles are those of each executed instruction.
-    """
+def run_time(seconds: float | None, estimated: EstimatedTimeInfo | None) -> tuple[str, str]:
+    """Returns a measured time, else an estimated one; and that it was measured, or its basis and error."""
     if seconds is not None:
         return duration(seconds), "measured"
     if estimated is None:
         return "not known", "the clock rate of the board or the cycles of a layer are not known"
-    return f"about {duration(estimated.seconds)}", basis(estimated, is_counted=is_counted)
+    return f"about {duration(estimated.seconds)}", basis(estimated)
 
 
-def basis(estimated: EstimatedTimeInfo, *, is_counted: bool = False) -> str:
+def basis(estimated: EstimatedTimeInfo) -> str:
     """Returns what an estimated time is made of, and how far off it may be."""
     mhz = estimated.cycles / estimated.seconds / 1e6 if estimated.seconds else 0.0
-    if is_counted:
+    if estimated.basis == "counted":
         error = "counted instruction by instruction"
     else:
         error = "error not known" if estimated.error is None else f"up to {percent(estimated.error)} off"

@@ -184,11 +184,11 @@ class Profile:
     nodes: tuple[NodeTime, ...]
     run: RunResult
 
-    def table(self, cycles: Sequence[int] | None = None, of_run: int | None = None) -> str:
+    def table(self, cycles: Sequence[int | None] | None = None, of_run: int | None = None) -> str:
         """Returns the profile as plain text: a table with a row for each node.
 
         Args:
-            cycles: Counted cycles of each node; None if they are unknown.
+            cycles: Counted cycles of each node, None for a node on a device; None if they were not counted.
             of_run: Counted cycles of the run.
         """
         ticks = sum(entry.duration.ticks for entry in self.nodes) or 1
