@@ -52,7 +52,10 @@ def of(project: Project, counted: Sequence[CountedRun], duration: Duration, node
 
 
 def _estimated(project: Project, counted: Sequence[CountedRun], duration: Duration, nodes: int) -> CountedCycles | None:
-    if not counted or not agrees(counted[0].instructions, duration):
+    if not counted:
+        return None
+    if not agrees(counted[0].instructions, duration):
+        _LOG.info("%d instructions were counted, the image's own counter has %s", counted[0].instructions, duration)
         return None
     core = project.board.core().mcpu
     times = core_times.timing(core)
