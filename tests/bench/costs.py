@@ -8,9 +8,9 @@ python tests/bench/costs.py --fit               measures nothing, fits again to 
 The library cmsis-nn gets a table of its own, from the layers that the record of the benchmarks has of another system.
 
 The samples are written to tests/bench/layers.json, the figures to host/aboard/kernels/select/data, one file per core:
-instructions, counted by a plugin of QEMU, and cycles, estimated from them (`cycles.py`). `make bench` measures the same
-models; here each is profiled operator by operator on every kind of core, and where a core has several kernels for an
-operator, with those also that are not its first choice. `sample_models.py` has the models, `samples.toml` those to
+instructions, counted by a plugin of QEMU, and cycles, estimated from them (`aboard.cycles`). `make bench` measures the
+same models; here each is profiled operator by operator on every kind of core, and where a core has several kernels for
+an operator, with those also that are not its first choice. `sample_models.py` has the models, `samples.toml` those to
 which a layer shape is added, `cost_fit.py` the fit. The errors of models that were left out are printed as they were
 before and as they are now.
 """
@@ -33,12 +33,14 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
 import aboard  # noqa: E402  found through the line above
+from aboard.cycles import core_times  # noqa: E402  likewise
+from aboard.cycles.histogram import total  # noqa: E402  likewise
 from aboard.errors import AboardError  # noqa: E402  likewise
 from aboard.kernels.contract import Implementation  # noqa: E402  likewise
 from aboard.kernels.select import strategy  # noqa: E402  likewise
 from aboard.kernels.select.work import Work  # noqa: E402  likewise
 from aboard.schedule import cost  # noqa: E402  likewise
-from bench import core_data, cost_fit, cycles, histogram, measure, sample_models  # noqa: E402  likewise
+from bench import core_data, cost_fit, histogram, measure, sample_models  # noqa: E402  likewise
 from bench.cost_fit import Sample  # noqa: E402  likewise
 from bench.run import AT_ONCE, compact  # noqa: E402  likewise
 
@@ -100,7 +102,7 @@ def samples(model: Path, core: str, opt: str) -> list[Sample]:
         raise RuntimeError(
             "costs are counted by a plugin of QEMU, which cannot be built here. Install gcc and binutils"
         )
-    times = cycles.timing(executed.core)
+    times = core_times.timing(executed.core)
     steps, assignment = module.schedule().program.steps, module.schedule().program.assignment
     found = [
         {
@@ -113,7 +115,7 @@ def samples(model: Path, core: str, opt: str) -> list[Sample]:
             **counts_of(manifest["nodes"][number], slow_epilogue=steps[number].call.slow_epilogue),
             **({} if (growth := cost.growth(steps[number], assignment)) == 1 else {"growth": round(growth, 4)}),
             **({} if (calls := assignment.stripes_of(steps[number].node)) == 1 else {"calls": calls}),
-            "instructions": histogram.total(counts),
+            "instructions": total(counts),
             "cycles": times.cycles(counts, executed.listing),
         }
         for number, counts in sorted(executed.nodes.items())
@@ -213,7 +215,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for core in chosen:
         before = core_data.read(core)
         mine = [row for row in rows if row["core"] == core]
-        core_data.write(core, cycles=cycles.timing(core).basis, kernels=mine, errors=errors[core])
+        core_data.write(core, cycles=core_times.timing(core).basis, kernels=mine, errors=errors[core])
         print(*core_data.changes(before, core_data.read(core)), sep="\n")
     LIBRARY.write_text(compact(library()) + "\n", encoding="utf-8")
     return 0

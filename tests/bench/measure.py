@@ -18,7 +18,9 @@ from aboard.api import Project, Session
 from aboard.boards import cpu
 from aboard.check import verify
 from aboard.check.reference import Reference
-from bench import cycles, histogram
+from aboard.cycles import core_times
+from aboard.cycles.histogram import total
+from bench import histogram
 from support import models, qdq
 
 #: Short name of a core, as in the anchors, and the board it is measured on.
@@ -153,7 +155,7 @@ def timing() -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for core, board in BOARDS.items():
         name = boards.load(board).core().mcpu
-        times, best = cycles.timing(name), cpu.find(name).mac_instruction("int8")
+        times, best = core_times.timing(name), cpu.find(name).mac_instruction("int8")
         found[core] = {"basis": times.basis, "source": times.source}
         if best is not None:
             found[core] |= {"mac_instruction": best.name, "instructions_per_mac": 1 / best.macs}
@@ -171,7 +173,7 @@ def layers(
         executed: What its image executed; with it instructions are exact, and there are cycles and kinds.
     """
     (manifest,) = project.models
-    times = cycles.timing(project.board.core().mcpu)
+    times = core_times.timing(project.board.core().mcpu)
     found = []
     for row in profile:
         node = manifest.nodes[row["node"]]
@@ -181,7 +183,7 @@ def layers(
             "implementation": node.implementation,
             "sources": list(node.sources),
             "macs": node.macs,
-            "instructions": row["instructions"] if counted is None else histogram.total(counted),
+            "instructions": row["instructions"] if counted is None else total(counted),
         }
         if executed is not None and counted is not None:
             record["cycles"] = times.cycles(counted, executed.listing)
@@ -191,7 +193,7 @@ def layers(
 
 
 def _counted(executed: histogram.Executed) -> dict[str, int]:
-    estimated = cycles.timing(executed.core).cycles(executed.run, executed.listing)
+    estimated = core_times.timing(executed.core).cycles(executed.run, executed.listing)
     return {"instructions": executed.instructions, "cycles": estimated}
 
 

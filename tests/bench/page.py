@@ -48,17 +48,17 @@ compiler makes than the one recorded here may be 10 % worse in instructions and 
 
 ## How it is measured
 
-- **Instructions**: QEMU with `-icount shift=0`, which executes an instruction in a nanosecond of virtual time. A
-  plugin of QEMU (`tests/bench/histogram.c`, built with this machine's compiler) counts every instruction of the image
+- **Instructions**: QEMU with `-icount shift=0`, which executes an instruction in a nanosecond of virtual time. A plugin
+  of QEMU (`host/aboard/cycles/histogram.c`, built with this machine's compiler) counts every instruction of the image
   between the two readings of the counter that times a run, of the whole model and of each node: exact, and the same
   every time. A test holds it to what SysTick counts, within a tick. Where no plugin can be built, SysTick (or the
   core's own timer) tells them: exact to one tick, 25 to 63 instructions. The RPC is not timed.
 - **Cycles** are estimated: every executed instruction times what it costs on the core, by a table
-  (`tests/bench/cycles.toml`) with the sources below; LDM a cycle for each register and one more, loads behind loads
-  in one cycle, taken branches with the refill of the pipeline (how often each was taken is counted), long products
-  and divisions. The table knows memory without wait states, so the estimate has none: of flash, caches or a bus.
-  Instructions whose condition does not hold count as if it did, unaligned loads as aligned ones. Where Arm publishes
-  no times, the table is an approximation and says so.
+  (`host/aboard/cycles/core_times.toml`) with the sources below; LDM a cycle for each register and one more, loads
+  behind loads in one cycle, taken branches with the refill of the pipeline (how often each was taken is counted), long
+  products and divisions. The table knows memory without wait states, so the estimate has none: of flash, caches or a
+  bus. Instructions whose condition does not hold count as if it did, unaligned loads as aligned ones. Where Arm
+  publishes no times, the table is an approximation and says so.
 - **Layers**: instructions and cycles of a node are those of its own steps, in the schedule that runs.
 - **RAM**: the arena: all tensors, scratch buffers, inputs and outputs. The bound is what no plan for the same order
   of operators can beat.

@@ -22,7 +22,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from aboard import boards  # noqa: E402  found through the line above
-from bench import cycles, histogram, measure  # noqa: E402  likewise
+from aboard.base import programs  # noqa: E402  likewise
+from aboard.cycles import core_times, histogram, listing, plugin  # noqa: E402  likewise
+from bench import measure  # noqa: E402  likewise
 from bench.run import PROTOTYPES, compact  # noqa: E402  likewise
 
 #: Where the marks of the plugin lie in an image.
@@ -30,28 +32,29 @@ _MARKS = {"align": "Reset", "ticks": "bench_mark", "end": "putu"}
 _TIMEOUT_S = 300
 
 
-def count(image: Path, core: str) -> dict[str, int]:
+def count(image: Path, name: str) -> dict[str, int]:
     """Returns `instructions` and `cycles` of the kernel in an image.
 
     Args:
         image: The ELF file.
-        core: Key of `measure.BOARDS`.
+        name: Key of `measure.BOARDS`.
     """
-    board = boards.load(measure.BOARDS[core])
-    qemu, library = board.emulator.qemu, histogram.plugin()
-    if qemu is None or library is None:
-        raise RuntimeError(f"{image}: cannot be counted, expected QEMU with plugins for {board.id}, and a compiler")
+    board = boards.load(measure.BOARDS[name])
+    qemu = board.emulator.qemu
+    if qemu is None:
+        raise RuntimeError(f"{image}: cannot be counted, expected a board that QEMU emulates, got {board.id}")
+    emulator = programs.require(qemu.program, "Install QEMU")
     with tempfile.TemporaryDirectory(prefix="aboard-bench-") as folder:
         written = Path(folder) / "counts"
-        argument = ",".join([str(library), f"out={written}", *histogram.places(image, _MARKS)])
+        argument = plugin.argument(plugin.build(Path(folder), emulator), written, histogram.arguments(image, _MARKS))
         quiet = ["-display", "none", "-serial", "null", "-monitor", "none"]
         machine = ["-M", qemu.machine, "-icount", "shift=0", "-semihosting-config", "enable=on,target=native"]
-        program = [qemu.program, *machine, *quiet, "-plugin", argument, "-kernel", str(image)]
+        program = [str(emulator), *machine, *quiet, "-plugin", argument, "-kernel", str(image)]
         subprocess.run(program, check=False, capture_output=True, timeout=_TIMEOUT_S)
         first = histogram.parse(written.read_text(encoding="ascii"))[0]
-    listing = histogram.listed(image, board.core().mcpu)
-    times = cycles.timing(board.core().mcpu)
-    return {"instructions": histogram.total(first.counts), "cycles": times.cycles(first.counts, listing)}
+    core = board.core().mcpu
+    cycles = core_times.timing(core).cycles(first.counts, listing.of_image(image, core))
+    return {"instructions": first.instructions, "cycles": cycles}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

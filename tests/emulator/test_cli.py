@@ -20,6 +20,7 @@ from aboard.base import resources
 from aboard.cli import json_page
 from aboard.cli.schema import RESULTS
 from aboard.cli.schema_result import ErrorResult
+from aboard.cycles import plugin
 
 BOARD = "arm/mps2_an386"
 #: Instructions in a tick of the board's counter: a run starts anywhere within one.
@@ -81,6 +82,37 @@ def test_step_by_step_and_in_one_agree(call: Call, tmp_path: Path) -> None:
     assert abs(deployed["instructions"] - ran["instructions"]) <= TICK
     with np.load("y.npz") as file:
         assert {name: file[name].tolist() for name in file.files} == ran["outputs"]
+    check_counted_cycles(ran, compiled)
+    assert abs(deployed["estimated_cycles"] - ran["estimated_cycles"]) <= 2 * TICK
+
+
+def check_counted_cycles(ran: Any, compiled: Any) -> None:
+    """Checks the cycles of a run and of its nodes, and that without the plugin the cost model predicts them."""
+    assert ran["estimated_cycles_basis"] == ran["estimated_time"]["basis"] == "counted"
+    assert ran["estimated_time"]["cycles"] == ran["estimated_cycles"]
+    # Cortex-M4 needs a cycle for each instruction, and more for loads and branches.
+    assert ran["instructions"] < ran["estimated_cycles"] < 2 * ran["instructions"]
+    nodes = ran["profile"]
+    assert {row["estimated_cycles_basis"] for row in nodes} == {"counted"}
+    # The run of the nodes enters a hook before and after each: 2 % of this small model.
+    total = sum(row["estimated_cycles"] for row in nodes)
+    assert 0.98 * ran["estimated_cycles"] < total < 1.02 * ran["estimated_cycles"]
+    predicted = [op["estimated_cycles"] for op in compiled["ops"]]
+    assert [row["estimated_cycles"] for row in nodes] != predicted
+    assert sum(predicted) / 2 < total < 2 * sum(predicted)
+
+
+def test_cycles_are_predicted_where_no_plugin_is_built(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = call("deploy", "digits", "--board", BOARD, "-o", "project")
+    monkeypatch.setattr(plugin, "_COMPILERS", ())
+    predicted = call("run", "project", "--profile")
+    assert (counted["estimated_cycles_basis"], predicted["estimated_cycles_basis"]) == ("counted", "predicted")
+    assert predicted["outputs"] == counted["outputs"]
+    assert abs(predicted["instructions"] - counted["instructions"]) <= TICK
+    assert counted["estimated_cycles"] / 1.5 < predicted["estimated_cycles"] < counted["estimated_cycles"] * 1.5
+    ops = call("compile", "digits", "--board", BOARD, "--hooks", "-o", "bundle")["ops"]
+    assert [row["estimated_cycles"] for row in predicted["profile"]] == [op["estimated_cycles"] for op in ops]
+    assert {row["estimated_cycles_basis"] for row in predicted["profile"]} == {"predicted"}
 
 
 def test_random_inputs_are_those_of_the_manual(call: Call) -> None:
@@ -100,6 +132,8 @@ def test_a_native_run_has_no_instructions(call: Call) -> None:
     result = call("deploy", "digits", "--board", "host/native", "-o", "native")
     assert result["runner"] == "native"
     assert (result["instructions"], result["cycles"]) == (None, None)
+    assert result["estimated_cycles_basis"] == "predicted"
+    assert result["estimated_time"] is None
     assert result["seconds"] > 0
 
 
@@ -114,7 +148,9 @@ def test_two_models_in_one_image(call: Call) -> None:
     call("create", "digits", "digits_f32", "--board", BOARD, "-o", "both")
     built = call("build", "both")
     one = call("run", "both", "--model", "digits", "--input", "random:1")
-    other = call("run", "both", "--model", "digits_f32", "--input", "random:1")
+    other = call("run", "both", "--model", "digits_f32", "--input", "random:1", "--profile")
+    assert (one["estimated_cycles_basis"], other["estimated_cycles_basis"]) == ("counted", "counted")
+    assert {row["estimated_cycles_basis"] for row in other["profile"]} == {"counted"}
     assert one["flash_bytes"] + other["flash_bytes"] >= built["flash_bytes"]
     assert built["image_ram_bytes"] < one["ram_bytes"] + other["ram_bytes"] + 3000
     alone = call("deploy", "digits_f32", "--board", BOARD, "--input", "random:1", "-o", "alone")

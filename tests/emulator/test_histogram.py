@@ -8,7 +8,9 @@ import pytest
 
 import aboard
 from aboard.api import Project
-from bench import cycles, histogram
+from aboard.cycles import core_times
+from aboard.cycles.histogram import total
+from bench import histogram
 from support import models
 
 #: Boards, and instructions in a tick of their counters, rounded up.
@@ -40,11 +42,11 @@ def test_the_plugin_counts_what_the_counter_tells(board: str, tmp_path: Path) ->
     assert abs(executed.instructions - told) <= TICKS[board]
     assert set(executed.nodes) == set(range(len(project.models[0].nodes)))
     # What lies between nodes are a few instructions; the hooks' own are in neither.
-    inside = sum(histogram.total(counts) for counts in executed.nodes.values())
+    inside = sum(total(counts) for counts in executed.nodes.values())
     assert 0.98 * executed.instructions < inside < 1.02 * executed.instructions
     listed = {instruction.address for instruction in executed.listing}
     assert set(executed.run) <= listed
-    timing = cycles.timing(executed.core)
+    timing = core_times.timing(executed.core)
     assert sum(timing.mix(executed.run, executed.listing).values()) == executed.instructions
     # Loops go round: control leaves branches, and hardly anything else.
     left = sum(count.left for count in executed.run.values())

@@ -12,7 +12,7 @@ import numpy as np
 from aboard import runners
 from aboard.api import Session
 from aboard.base.table import amount, facts
-from aboard.cli import choice
+from aboard.cli import choice, run_estimate
 from aboard.cli.console import Console
 from aboard.cli.options import (
     device_option,
@@ -32,8 +32,9 @@ from aboard.cli.options import (
 from aboard.cli.output_options import output_options
 from aboard.cli.schema_project import ProfileRow, RunResult
 from aboard.cli.verdict import time_info, time_text
+from aboard.cycles import estimate
+from aboard.cycles.estimate import CountedCycles
 from aboard.device import input_files, tensor_io
-from aboard.device.timing import EstimatedTime
 from aboard.errors import InputError, ProjectError, did_you_mean
 from aboard.project import build
 from aboard.project.project import Project
@@ -69,6 +70,7 @@ class Outcome:
         run: Outputs, time and stack.
         profile: The time of every operator; None without --profile.
         state: What the run leaves for the next one, by name; None if it was not read.
+        counted: Cycles over the executed instructions; None if the runner did not count them.
     """
 
     project: Project
@@ -77,6 +79,7 @@ class Outcome:
     run: Run
     profile: Profile | None
     state: input_files.Named | None = None
+    counted: CountedCycles | None = None
 
 
 @click.command(
@@ -227,6 +230,7 @@ def infer(
     """
     if profile:
         check_profile(project)
+    runner.count_instructions()
     text = f"running {manifest.name} on {project.board.id} ({runner.name})"
     with console.step(text), Session.open(project, runner, on_log=console.note) as device:
         # A board may still have the state of a run before.
@@ -236,33 +240,39 @@ def infer(
             device.set_state(step.begin, manifest.name)
         profiled = device.profile(feed, manifest.name) if profile else None
         run = device.infer(feed, manifest.name) if profiled is None else profiled.run
-        return Outcome(project, manifest, runner, run, profiled, device.state(manifest.name) if step.keep else None)
+        state = device.state(manifest.name) if step.keep else None
+        counted = estimate.of(project, runner.counted(), run.duration, len(manifest.nodes))
+    return Outcome(project, manifest, runner, run, profiled, state, counted)
 
 
 def describe(outcome: Outcome) -> RunResult:
     """Returns the JSON record of an inference."""
     project, run = outcome.project, outcome.run
-    estimated = EstimatedTime.of(outcome.manifest, run.instructions, project.board.core().clock_hz)
+    manifest, counted = outcome.manifest, outcome.counted
+    estimated = run_estimate.time(project.board, manifest, run.instructions, counted)
+    total, basis = run_estimate.of_run(manifest, run.instructions, counted)
     sizes = build.sizes(project)
-    others = sum(size for name, size in sizes.models.items() if name != outcome.manifest.name)
+    others = sum(size for name, size in sizes.models.items() if name != manifest.name)
     return RunResult(
         path=str(project.path),
         board=project.board.id,
         runner=outcome.runner.name,
-        model=outcome.manifest.name,
+        model=manifest.name,
         image=str(project.image),
         outputs={name: values.tolist() for name, values in run.outputs.items()},
         instructions=run.instructions,
         cycles=cycles(project, outcome),
+        estimated_cycles=total,
+        estimated_cycles_basis=basis,
         seconds=None if run.microseconds is None else run.microseconds / 1e6,
         estimated_time=None if estimated is None else time_info(estimated),
-        ram_bytes=outcome.manifest.ram_bytes,
+        ram_bytes=manifest.ram_bytes,
         flash_bytes=sizes.model_flash_bytes - others,
         image_ram_bytes=sizes.image_ram_bytes,
         ram_needed_bytes=sizes.ram_needed_bytes,
         image_flash_bytes=sizes.image_flash_bytes,
         stack_bytes=run.stack_bytes or None,
-        profile=None if outcome.profile is None else rows(outcome.profile),
+        profile=None if outcome.profile is None else rows(outcome.profile, counted),
     )
 
 
@@ -274,8 +284,13 @@ def cycles(project: Project, outcome: Outcome) -> int | None:
     return duration.ticks if counts else None
 
 
-def rows(profile: Profile) -> list[ProfileRow]:
-    """Returns the JSON records of a profile."""
+def rows(profile: Profile, counted: CountedCycles | None) -> list[ProfileRow]:
+    """Returns the JSON records of a profile.
+
+    Args:
+        profile: The profile.
+        counted: Cycles over the executed instructions; None if they were not counted.
+    """
     return [
         ProfileRow(
             node=entry.index,
@@ -284,9 +299,11 @@ def rows(profile: Profile) -> list[ProfileRow]:
             device=entry.node.device,
             ticks=entry.duration.ticks,
             instructions=entry.duration.instructions,
+            estimated_cycles=known,
+            estimated_cycles_basis=basis,
             device_cycles=entry.node.device_cycles,
         )
-        for entry in profile.nodes
+        for entry, (known, basis) in zip(profile.nodes, run_estimate.of_nodes(profile, counted), strict=True)
     ]
 
 
@@ -305,7 +322,13 @@ def report(result: RunResult, outcome: Outcome) -> str:
             ("image", result.image),
         ]
     )
-    return lines if outcome.profile is None else f"{lines}\n\n{outcome.profile.table()}"
+    if outcome.profile is None:
+        return lines
+    counted, table = outcome.counted, outcome.profile.table()
+    if counted is not None and counted.nodes is not None:
+        of_nodes = [cycles for cycles, _ in run_estimate.of_nodes(outcome.profile, counted)]
+        table = outcome.profile.table(of_nodes, counted.run)
+    return f"{lines}\n\n{table}"
 
 
 def _preview(values: tensor_io.Values) -> str:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from aboard.cli.schema_result import Result
 from aboard.cli.schema_verdict import EstimatedTimeInfo
+from aboard.device.timing import Basis
 
 
 class ModelInfo(Result):
@@ -97,6 +98,14 @@ class ProfileRow(Result):
     )
     ticks: int = Field(description="Ticks of the device's counter.")
     instructions: int | None = Field(description="Instructions on an emulated board; null on other boards.")
+    estimated_cycles: int | None = Field(
+        description="Cycles of the host's core without wait states, estimated as `estimated_cycles_basis` states; null "
+        "if there is no estimate, and on a device."
+    )
+    estimated_cycles_basis: Basis | None = Field(
+        description="`counted`: by the core's table over the executed instructions of the profiled run; `predicted`: "
+        "by the cost model, as in `aboard compile`; null without an estimate."
+    )
     device_cycles: int | None = Field(
         description="Cycles of the device that computes the operator, by the estimate of the device's own compiler, "
         "not measured; null without one."
@@ -118,9 +127,17 @@ class RunResult(Result):
     cycles: int | None = Field(
         description="Cycles of one inference without the RPC; null if the board's counter does not count cycles."
     )
+    estimated_cycles: int | None = Field(
+        description="Cycles of one inference without the RPC and without wait states of the memory, estimated as "
+        "`estimated_cycles_basis` states; null if there is no estimate."
+    )
+    estimated_cycles_basis: Basis | None = Field(
+        description="`counted`: by the core's table over the instructions that QEMU executed; `predicted`: by the cost "
+        "model, scaled to the instructions of an emulator; null without an estimate."
+    )
     seconds: float | None = Field(description="Time of one inference, measured on a device; null in an emulator.")
     estimated_time: EstimatedTimeInfo | None = Field(
-        description="Estimated time on the board for the instructions that an emulator counted; null on a device."
+        description="Time of `estimated_cycles` at the board's clock rate, in an emulator; null on a device."
     )
     ram_bytes: int = Field(description="RAM of the model alone: arena, scratch, inputs and outputs.")
     flash_bytes: int = Field(description="Flash of the models alone: their code, their kernels and their constants.")

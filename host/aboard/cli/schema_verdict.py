@@ -5,17 +5,24 @@ from __future__ import annotations
 from pydantic import Field
 
 from aboard.cli.schema_result import Result
+from aboard.device.timing import Basis
 
 
 class EstimatedTimeInfo(Result):
     """How long a core would take for counted instructions: an estimate, not a measurement."""
 
-    cycles: int = Field(description="Instructions times the kernels' cycles for each instruction, without wait states.")
+    cycles: int = Field(
+        description="Cycles without wait states: by the core's table over each executed instruction, or instructions "
+        "times the kernels' cycles for each instruction."
+    )
     seconds: float = Field(description="Time of these cycles at the board's clock rate.")
     core: str = Field(description="Core whose cycles were estimated.")
     error: float | None = Field(
         description="Largest relative error of cycles for each instruction among models that were left out of the fit; "
-        "null if another core is used in place of the board's."
+        "null if another core is used in place of the board's, or if each executed instruction was counted."
+    )
+    basis: Basis = Field(
+        description="`counted`: cycles of each executed instruction; `predicted`: cycles of the cost model."
     )
 
 

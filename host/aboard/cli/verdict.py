@@ -48,7 +48,11 @@ def _fit(fit: Fit) -> FitInfo:
 def time_info(estimated: EstimatedTime) -> EstimatedTimeInfo:
     """Returns an estimate for JSON."""
     return EstimatedTimeInfo(
-        cycles=estimated.cycles, seconds=estimated.seconds, core=estimated.core, error=estimated.error
+        cycles=estimated.cycles,
+        seconds=estimated.seconds,
+        core=estimated.core,
+        error=estimated.error,
+        basis=estimated.basis,
     )
 
 
@@ -95,7 +99,10 @@ def run_time(seconds: float | None, estimated: EstimatedTimeInfo | None) -> tupl
 def basis(estimated: EstimatedTimeInfo) -> str:
     """Returns what an estimated time is made of, and how far off it may be."""
     mhz = estimated.cycles / estimated.seconds / 1e6 if estimated.seconds else 0.0
-    error = "error not known" if estimated.error is None else f"up to {percent(estimated.error)} off"
+    if estimated.basis == "counted":
+        error = "counted instruction by instruction"
+    else:
+        error = "error not known" if estimated.error is None else f"up to {percent(estimated.error)} off"
     cycles = f"{estimated.cycles:,} cycles of {core_name(estimated.core)} at {mhz:.4g} MHz"
     return f"estimated: {cycles} without wait states, {error}"
 

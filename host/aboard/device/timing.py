@@ -6,7 +6,9 @@ only a device measures time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from aboard.base.manifest import Manifest
 from aboard.base.manifest_records import ErrorRecord, NodeRecord
@@ -14,6 +16,24 @@ from aboard.base.table import Label, table
 from aboard.device.tensor_io import Values
 
 _MICRO = 1_000_000
+
+#: How cycles were estimated: over the executed instructions by the core's table, or by the cost model.
+Basis = Literal["counted", "predicted"]
+
+
+def predicted_cycles(manifest: Manifest, instructions: int | None) -> int | None:
+    """Returns the cycles of a run by the cost model, for memory without wait states; None without all nodes' estimates.
+
+    Args:
+        manifest: The model.
+        instructions: Instructions of the run, to which the cycles are scaled; None if they are unknown.
+    """
+    cycles = [node.estimated_cycles for node in manifest.nodes]
+    counted = [node.estimated_instructions for node in manifest.nodes]
+    if None in cycles or (instructions is not None and None in counted):
+        return None
+    total = sum(n or 0 for n in cycles)
+    return total if instructions is None else round(instructions * total / max(sum(n or 0 for n in counted), 1))
 
 
 @dataclass(frozen=True)
@@ -43,30 +63,34 @@ class EstimatedTime:
     """The estimated time that a core needs for instructions that an emulator counted.
 
     Attributes:
-        cycles: Instructions times the cycles an instruction of the model's kernels, for memory without wait states.
+        cycles: Cycles for memory without wait states: by the core's table over each executed instruction, or
+            instructions times the cycles an instruction of the model's kernels.
         seconds: Cycles divided by the board's clock rate.
         core: The core that the estimate is for. It differs from the board's core if that core was never measured.
         error: Largest relative error among models that were left out of the fit. If instructions were counted, it is
-            the error of cycles an instruction, else of cycles. None if another core was used in place of the board's.
+            the error of cycles an instruction, else of cycles. None if another core was used in place of the board's,
+            or if the cycles are counted.
+        basis: `counted` for cycles over each executed instruction, `predicted` for those of the cost model.
     """
 
     cycles: int
     seconds: float
     core: str
     error: float | None
+    basis: Basis = "predicted"
 
     @classmethod
     def of(cls, manifest: Manifest, instructions: int | None, clock_hz: int | None) -> EstimatedTime | None:
         """Returns the estimate for a run; None without an instruction count, a clock rate or all nodes' estimates."""
-        counted = [node.estimated_instructions for node in manifest.nodes]
-        cycles = [node.estimated_cycles for node in manifest.nodes]
-        if instructions is None or clock_hz is None or None in counted or None in cycles:
+        cycles, known = predicted_cycles(manifest, instructions), manifest.prediction
+        if instructions is None or clock_hz is None or cycles is None or known is None:
             return None
-        known = manifest.prediction
-        if known is None:
-            return None
-        rate = sum(n or 0 for n in cycles) / max(sum(n or 0 for n in counted), 1)
-        return cls._made(round(instructions * rate), clock_hz, known.core, known.rate)
+        return cls._made(cycles, clock_hz, known.core, known.rate)
+
+    @classmethod
+    def counted(cls, cycles: int, core: str, clock_hz: int | None) -> EstimatedTime | None:
+        """Returns the estimate from cycles over each executed instruction; None without a clock rate."""
+        return None if clock_hz is None else cls(cycles, cycles / clock_hz, core, None, "counted")
 
     @classmethod
     def predicted(cls, manifest: Manifest, clock_hz: int | None) -> EstimatedTime | None:
@@ -160,13 +184,19 @@ class Profile:
     nodes: tuple[NodeTime, ...]
     run: RunResult
 
-    def table(self) -> str:
-        """Returns the profile as plain text: a table with a row for each node."""
+    def table(self, cycles: Sequence[int | None] | None = None, of_run: int | None = None) -> str:
+        """Returns the profile as plain text: a table with a row for each node.
+
+        Args:
+            cycles: Counted cycles of each node, None for a node on a device; None if they were not counted.
+            of_run: Counted cycles of the run.
+        """
         ticks = sum(entry.duration.ticks for entry in self.nodes) or 1
         counted = self.run.instructions is not None
         timed = self.run.microseconds is not None
         own = any(entry.node.device_cycles is not None for entry in self.nodes)
-        head = ["#", "node", "op", "instructions" if counted else "ticks", *(["us"] if timed else []), "share", "MACs"]
+        head = ["#", "node", "op", "instructions" if counted else "ticks", *(["us"] if timed else [])]
+        head += [*([] if cycles is None else ["cycles"]), "share", "MACs"]
         head += ["device cycles"] if own else []
         rows = [
             [
@@ -175,14 +205,16 @@ class Profile:
                 entry.node.implementation if entry.node.device else entry.node.op,
                 _count(entry.duration),
                 *_microseconds(entry.duration),
+                *([] if cycles is None else [cycles[position]]),
                 f"{100 * entry.duration.ticks / ticks:.1f} %",
                 entry.node.macs,
                 *([entry.node.device_cycles] if own else []),
             ]
-            for entry in self.nodes
+            for position, entry in enumerate(self.nodes)
         ]
         run = self.run.duration
-        total = ["", "whole run", "", _count(run), *_microseconds(run), "", "", *([""] if own else [])]
+        total = ["", "whole run", "", _count(run), *_microseconds(run)]
+        total += [*([] if cycles is None else [of_run]), "", "", *([""] if own else [])]
         note = "\n\nDevice cycles are estimates of the devices' own compilers, not measured." if own else ""
         return f"{self.model}\n{table(head, rows, total)}{note}"
 

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar
 
 from aboard.boards.board import Board
+from aboard.cycles.histogram import CountedRun
 from aboard.errors import ToolError
 from aboard.target import Target, columns
 from aboard.transports.base import Transport
@@ -115,6 +116,19 @@ class Runner(ABC):
         """
         del said
         return None
+
+    def count_instructions(self) -> None:  # noqa: B027 - most runners cannot
+        """Asks the next `start` to count how often each instruction is executed. A runner that cannot count ignores it.
+
+        Times and results stay the same.
+        """
+
+    def counted(self) -> list[CountedRun]:
+        """Returns what each timed run of a model since the start executed, oldest first; empty without counts.
+
+        The runs of a profile are two: one without profiling, and one with.
+        """
+        return []
 
     def instructions(self, ticks: int, tick_hz: int) -> int | None:
         """Returns how many instructions the core executes in a number of ticks; None if that is unknown.

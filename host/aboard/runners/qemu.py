@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -14,6 +16,8 @@ from typing_extensions import override
 from aboard.base import programs
 from aboard.base.scratch import Scratch
 from aboard.boards.board import Board, Qemu
+from aboard.cycles import histogram, plugin
+from aboard.cycles.histogram import CountedRun
 from aboard.errors import ToolError
 from aboard.runners.base import Runner, require_image, scaled
 from aboard.runners.process import Supervised
@@ -24,6 +28,7 @@ from aboard.transports.tcp import SocketTransport
 if TYPE_CHECKING:
     from aboard.project.project import Project
 
+_LOG = logging.getLogger(__name__)
 #: Debian package of each program.
 PACKAGES = {"qemu-system-arm": "qemu-system-arm", "qemu-system-riscv32": "qemu-system-misc"}
 _START_TIMEOUT_S = 20.0
@@ -35,7 +40,7 @@ _PTY = re.compile(r"redirected to (/dev/\S+)")
 Serial = Literal["socket", "pty"]
 
 
-def command(program: str, emulator: Qemu, image: str, chardev: str) -> list[str]:
+def command(program: str, emulator: Qemu, image: str, chardev: str, further: Sequence[str] = ()) -> list[str]:
     """Returns QEMU's command line.
 
     Args:
@@ -43,6 +48,7 @@ def command(program: str, emulator: Qemu, image: str, chardev: str) -> list[str]
         emulator: QEMU's settings in the board's file.
         image: The ELF file.
         chardev: Backend of the serial line, such as `pty`.
+        further: Further arguments.
     """
     # Serial ports before the RPC's stay unconnected. The line is not multiplexed, so that the guest can send 0x01.
     silent = [argument for _ in range(emulator.serial) for argument in ("-serial", "null")]
@@ -52,6 +58,7 @@ def command(program: str, emulator: Qemu, image: str, chardev: str) -> list[str]
         emulator.machine,
         *(("-cpu", emulator.cpu) if emulator.cpu else ()),
         *emulator.arguments,
+        *further,
         "-icount",
         "shift=0",
         "-display",
@@ -86,6 +93,9 @@ class QemuRunner(Runner):
         self._serial = serial
         self._process: Supervised | None = None
         self._scratch: Scratch | None = None
+        self._is_counting = False
+        # What the plugin writes; None if QEMU runs without it.
+        self._counts: Path | None = None
 
     @classmethod
     @override
@@ -125,12 +135,37 @@ class QemuRunner(Runner):
         self._scratch = _short_scratch()
         socket = self._scratch.path / "rpc"
         backend = "pty" if self._serial == "pty" else f"socket,path={socket},server=on,wait=on"
-        self._process = Supervised("QEMU", command(str(program), emulator, image, backend))
+        counting = self._counting(program, project.image) if self._is_counting else []
+        self._process = Supervised("QEMU", command(str(program), emulator, image, backend, counting))
         try:
             return self._pty() if self._serial == "pty" else self._socket(socket)
         except Exception:
             self.stop()
             raise
+
+    @override
+    def count_instructions(self) -> None:
+        self._is_counting = True
+
+    @override
+    def counted(self) -> list[CountedRun]:
+        if self._counts is None or not self._counts.is_file():
+            return []
+        return histogram.parse(self._counts.read_text(encoding="ascii"))
+
+    def _counting(self, program: Path, image: Path) -> list[str]:
+        """Returns the arguments that load the plugin; none if it cannot be built or loaded, or not for this image."""
+        folder = self._scratch.path if self._scratch else None
+        if folder is None:
+            return []
+        try:
+            places = histogram.arguments(image)
+            library = plugin.build(folder, program)
+        except (ToolError, OSError, subprocess.SubprocessError) as error:
+            _LOG.info("instructions are not counted one by one: %s", error)
+            return []
+        self._counts = folder / "counts"
+        return ["-plugin", plugin.argument(library, self._counts, places)]
 
     @override
     def gdb_server(self, project: Project, port: int) -> list[str] | None:
@@ -177,6 +212,7 @@ class QemuRunner(Runner):
         if self._scratch:
             self._scratch.close()
             self._scratch = None
+        self._counts = None
 
     def alive(self) -> bool:
         """True while QEMU runs."""

@@ -151,7 +151,7 @@ def model_errors() -> Mapping[str, Mapping[str, Any]]:
 def has_cycles(target: Target) -> bool:
     """True if the cycles of a target's core are known: its manual lists those of each instruction.
 
-    Approximations (`tests/bench/cycles.toml`) and cycles of a similar core do not count.
+    Approximations (`host/aboard/cycles/core_times.toml`) and cycles of a similar core do not count.
     """
     cpu = target.host.cpu
     return any(_files().get(name, {}).get("cycles") == "table" for name in (cpu.base, cpu.known_base))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bench import cycles, listing, measure
-from bench.cycles import Count
+from aboard.cycles import core_times, listing
+from aboard.cycles.histogram import Count
+from bench import measure
 
 ARM = """
 00000100 <loop>:
@@ -46,7 +47,7 @@ def times(core: str, text: str, *left: int, executed: int = 10) -> int:
     """Returns the cycles of a listing, each instruction executed so often; `left` are addresses of branches taken."""
     found = listing.parse(text)
     counts = {i.address: Count(executed, executed if i.address in left else 0) for i in found}
-    return cycles.timing(core).cycles(counts, found)
+    return core_times.timing(core).cycles(counts, found)
 
 
 def test_a_listing_is_read_with_sizes_and_without_data() -> None:
@@ -90,7 +91,7 @@ def test_what_is_jumped_to_is_behind_nothing() -> None:
     first, second = (i.address for i in found)
     # Ten times behind the first load, five times jumped to.
     counts = {first: Count(10, 0), second: Count(15, 0)}
-    assert cycles.timing("cortex-m4").cycles(counts, found) == 10 * 2 + 10 * 1 + 5 * 2
+    assert core_times.timing("cortex-m4").cycles(counts, found) == 10 * 2 + 10 * 1 + 5 * 2
 
 
 def test_two_issue_slots_take_what_does_not_depend() -> None:
@@ -110,7 +111,7 @@ def test_riscv_waits_for_what_it_loads() -> None:
 def test_kinds_of_instructions_are_counted() -> None:
     found = listing.parse(ARM)
     counts = {i.address: Count(3, 0) for i in found}
-    assert cycles.timing("cortex-m4").mix(counts, found) == {"multiply": 6, "memory": 12, "branch": 6, "other": 0}
+    assert core_times.timing("cortex-m4").mix(counts, found) == {"multiply": 6, "memory": 12, "branch": 6, "other": 0}
 
 
 @pytest.mark.parametrize(

@@ -1,29 +1,26 @@
-"""Estimates cycles from the instructions that were executed and what each costs on a core.
+"""Estimates cycles from the instructions that were executed and the time of each on a core.
 
-`cycles.toml` is the table, with its sources. The estimate knows how often each instruction was executed, how often
-control left it for another place, and what stands before it; it knows no wait states of flash, no caches and no
-contention on buses, and counts instructions whose condition did not hold as if it had.
+`core_times.toml` is the table, with its sources. The estimate knows how often each instruction was executed, how often
+control left it for another place, and which instruction precedes it. It knows no wait states of flash, no caches and no
+contention on buses. An instruction whose condition did not hold counts as if the condition had held.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from aboard.base import toml
 from aboard.boards import cpu
-from bench.listing import Instruction
+from aboard.cycles.histogram import Histogram
+from aboard.cycles.listing import Instruction
+from aboard.errors import ToolError
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-_FILE = Path(__file__).with_name("cycles.toml")
+_FILE = Path(__file__).with_name("core_times.toml")
 _CONDITION = "(eq|ne|cs|cc|hs|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le|al)?"
 _KINDS = {"multiply": "multiply", "load": "memory", "store": "memory", "branch": "branch"}
 
@@ -32,20 +29,8 @@ GROUPS = ("multiply", "memory", "branch", "other")
 
 
 @dataclass(frozen=True)
-class Count:
-    """How often an instruction was executed, and how often control went from there to another place than behind it."""
-
-    executed: int
-    left: int
-
-
-#: Counts by address.
-Histogram = Mapping[int, Count]
-
-
-@dataclass(frozen=True)
 class Rule:
-    """What instructions of a form cost; `cycles.toml` says what the fields mean."""
+    """What instructions of a form cost; `core_times.toml` says what the fields mean."""
 
     match: str = r"\S+"
     operands: str = ""
@@ -57,10 +42,13 @@ class Rule:
     then: float = 0
     use: float = 0
 
-    def fits(self, instruction: Instruction) -> bool:
-        """True for instructions of this form."""
-        form = rf"({self.match}){_CONDITION}(\.[nw])?"
-        return bool(re.fullmatch(form, instruction.mnemonic) and re.search(self.operands, instruction.operands))
+    def fits_mnemonic(self, mnemonic: str) -> bool:
+        """True for mnemonics of this form, with any condition and width."""
+        return re.fullmatch(rf"({self.match}){_CONDITION}(\.[nw])?", mnemonic) is not None
+
+    def fits_operands(self, operands: str) -> bool:
+        """True for operands of this form."""
+        return not self.operands or re.search(self.operands, operands) is not None
 
     def cost(self, instruction: Instruction) -> float:
         """Returns the cycles of an instruction that stands alone."""
@@ -86,10 +74,16 @@ class Timing:
     taken: float
     together: frozenset[frozenset[str]]
     rules: tuple[Rule, ...]
+    # Rules by the mnemonics that were asked for: most mnemonics occur often.
+    _known: dict[str, tuple[Rule, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     def rule(self, instruction: Instruction) -> Rule:
         """Returns the rule for an instruction."""
-        return next((rule for rule in self.rules if rule.fits(instruction)), _OTHER)
+        named = self._known.get(instruction.mnemonic)
+        if named is None:
+            named = tuple(rule for rule in self.rules if rule.fits_mnemonic(instruction.mnemonic))
+            self._known[instruction.mnemonic] = named
+        return next((rule for rule in named if rule.fits_operands(instruction.operands)), _OTHER)
 
     def cycles(self, histogram: Histogram, listing: Sequence[Instruction]) -> int:
         """Returns the cycles of what was executed.
@@ -149,10 +143,22 @@ _OTHER = Rule()
 
 @cache
 def timing(core: str) -> Timing:
-    """Returns the times of a core, such as `cortex-m4+nofp`: those of `cortex-m4`, or of its instruction set."""
-    content = tomllib.loads(_FILE.read_text(encoding="utf-8"))
-    found = cpu.find(core)
-    table = content.get(found.base) or content[found.arch]
+    """Returns the times of a core.
+
+    Args:
+        core: Name of the core, such as `cortex-m4+nofp`. The table has `cortex-m4`, or the instruction set.
+
+    Raises:
+        TargetError: The core is unknown.
+        ToolError: The table has no times for it.
+    """
+    content, found = toml.read(_FILE), cpu.find(core)
+    table = content.get(found.known_base) or content.get(found.arch)
+    if table is None:
+        raise ToolError(
+            f"core {core}: no cycles of instructions, expected {', '.join(content)}. Use the predicted cycles, or add "
+            f"the core to {_FILE.name} with its source"
+        )
     return Timing(
         core=core,
         basis=table["basis"],

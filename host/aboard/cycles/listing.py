@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
-import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+from aboard.base import programs
+from aboard.boards import cpu
+from aboard.errors import ToolError
+
+_TIMEOUT_S = 60.0
 
 _LINE = re.compile(r"^\s*([0-9a-f]+):\t([0-9a-f ]+?)\s*\t(\S+)(?:\s+(.*))?$")
 _COMMENT = re.compile(r"\s*(?:;|@| # |//).*$")
@@ -65,7 +70,7 @@ class Instruction:
         """Returns the registers that it changes, base registers with write-back left out.
 
         Args:
-            kind: Its kind in `cycles.toml`: stores and branches change none.
+            kind: Its kind in `core_times.toml`: stores and branches change none.
         """
         if "store" in kind or kind == "branch" or _NO_RESULT.match(self.mnemonic):
             return frozenset()
@@ -94,15 +99,31 @@ def _expanded(text: str) -> list[str]:
     return found
 
 
-def read(image: Path, program: str, options: Sequence[str] = ()) -> list[Instruction]:
-    """Returns the instructions of an image, in order of their addresses; words of data in its code are left out.
+def objdump(core: str) -> Path | None:
+    """Returns the objdump of the GNU compiler for a core; None if it is not installed."""
+    return programs.find(cpu.find(core).cross_compiler.replace("gcc", "objdump"))
+
+
+def of_image(image: Path, core: str) -> list[Instruction]:
+    """Returns the instructions of an image, in order of their addresses. Data between the code is left out.
 
     Args:
         image: The ELF file.
-        program: The objdump to ask.
-        options: Its further options.
+        core: Name of its core.
+
+    Raises:
+        ToolError: There is no objdump for the core, or it failed.
     """
-    text = subprocess.run([program, "-d", *options, str(image)], capture_output=True, text=True, check=True).stdout
+    found, program = cpu.find(core), objdump(core)
+    if program is None:
+        raise ToolError(
+            f"{image}: no objdump for {core} on PATH, expected that of {found.cross_compiler}. Install binutils for it"
+        )
+    # Without this option objdump takes Helium for instructions of coprocessors.
+    options = ("-m", found.arch) if "mve" in found.features else ()
+    code, text = programs.run([str(program), "-d", *options, str(image)], image.parent, os.environ, _TIMEOUT_S)
+    if code != 0:
+        raise ToolError(f"{image}: {program} failed, got exit code {code}, expected a listing. Build the image again")
     return parse(text)
 
 

@@ -1,0 +1,1 @@
+"""Cycles of the instructions that an emulated image executed, by the times of its core."""
