@@ -13,7 +13,7 @@ import pytest
 from aboard.boards import core_packages
 from aboard.boards import cpu as cpus
 from aboard.kernels import registry
-from aboard.kernels.select import specific
+from aboard.kernels.select import cost_model, specific
 
 _CACHES = (
     core_packages.from_packages,
@@ -24,6 +24,7 @@ _CACHES = (
     registry.measured_kernels,
     specific._keys,
     specific._cores,
+    cost_model._nearest_row,
 )
 
 

@@ -39,6 +39,7 @@ class Tensor:
         channel_map: The remaining channels of the model's tensor; None if none were removed.
         order: For each axis, the axis that it is in the model file; None if the axes have the file's order.
         text: What the integers of the tensor stand for: n for the text with index n. Empty for numbers.
+        known_content: What `aboard.ir.fingerprint` found for this type and this array.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Tensor:
     channel_map: ChannelMap | None = None
     order: tuple[int, ...] | None = None
     text: tuple[str, ...] = ()
+    known_content: tuple[TensorType, Array | None, object] | None = field(default=None, init=False)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Union
 
 from aboard.ir import Array, Node
@@ -67,7 +68,8 @@ class View:
     stripe_height: int = 0
 
     @classmethod
-    def whole(cls, shape: Sequence[int], element_bytes: int) -> View:
+    @lru_cache(maxsize=4096)
+    def whole(cls, shape: tuple[int, ...], element_bytes: int) -> View:
         """Returns the view of a tensor that is stored whole and without gaps."""
         channels = shape[-1] if shape else 1
         cols = shape[-2] if len(shape) >= 3 else 1

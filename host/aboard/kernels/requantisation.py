@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aboard.ir import Array, Node, Rounding
-from aboard.ir.fingerprint import Memo
+from aboard.ir.fingerprint import Memo, once_for_equal_nodes
 from aboard.ir.numerics import INT32_MAX, INT32_MIN, Int64, wrap32
+from aboard.kernels import weights as packing
 from aboard.kernels.contract import Literal, UnsupportedNodeError
 from aboard.kernels.single_rounding import DoubleRounding, ExactRounding, SingleRounding, find
 from aboard.ops import weighted
@@ -72,8 +73,6 @@ class RequantisedLayer:
 
 def requantised(
     node: Node,
-    weights: Array,
-    bias: Array | None,
     activation: Activation,
     axis: int,
     shift: int,
@@ -86,9 +85,7 @@ def requantised(
     """Returns an INT8 layer for kernels whose epilogue is a long product: SMMLA, SMMUL or SMLAL.
 
     Args:
-        node: A node with weights.
-        weights: Its weights as [output channels, taps].
-        bias: Its bias, or None.
+        node: A node with constant weights.
         activation: Its activation.
         axis: Axis of the output channels in the node's weights.
         shift: Right shift of single roundings.
@@ -100,8 +97,27 @@ def requantised(
     Raises:
         UnsupportedNodeError: The layer has no such form.
     """
+    found = _epilogue(node, activation, axis, shift, per_channel, swar, limit, half)
+    weights = np.where(found.varies[:, np.newaxis], packing.matrix(node, axis).astype(np.int64), 0)
+    return RequantisedLayer(
+        weights, found.bias, found.factor, found.constant, found.shift, found.is_single_rounding, found.params
+    )
+
+
+@once_for_equal_nodes(4096)
+def _epilogue(
+    node: Node,
+    activation: Activation,
+    axis: int,
+    shift: int,
+    per_channel: bool,
+    swar: bool,
+    limit: int | None,
+    half: int,
+) -> _Epilogue:
+    """Returns `requantised` without the weights: kernels ask for it when they refuse a node and when they lower it."""
     low, high = activation.range(node.output.quant)
-    wide = weights.astype(np.int64)
+    wide, bias = packing.matrix(node, axis).astype(np.int64), packing.bias(node)
     given = np.zeros(len(wide), np.int64) if bias is None else bias.astype(np.int64).reshape(-1)
     folded = given - node.input(weighted.INPUT).quant.zero_point * wide.sum(1)
     multiplier, scale = weighted.multipliers(node, axis)
@@ -116,10 +132,8 @@ def requantised(
         raise UnsupportedNodeError("results are not smaller than sums")
     if not per_channel:
         ends = np.stack([np.full(len(wide), smallest.min()), np.full(len(wide), largest.max())])
-    wide, folded = np.where(varies[:, np.newaxis], wide, 0), np.where(varies, folded, 0)
     sums = _LayerSums(
-        wide,
-        folded,
+        np.where(varies, folded, 0),
         multiplier,
         scale,
         np.where(varies, ends, 0),
@@ -142,18 +156,33 @@ def channel_type(node: Node) -> type[DoubleRounding]:
     return ExactRounding if node.attrs.rounding is Rounding.EXACT else DoubleRounding
 
 
-def requantised_once(
-    node: Node, weights: Array, bias: Array | None, activation: Activation, axis: int, shift: int
-) -> RequantisedLayer | None:
+def requantised_once(node: Node, activation: Activation, axis: int, shift: int) -> RequantisedLayer | None:
     """Returns an INT8 layer with a single rounding in every channel, or None if a channel has none.
 
     Arguments as for `requantised`; the kernel sums plain weights and does not round products.
     """
     try:
-        layer = requantised(node, weights, bias, activation, axis, shift, swar=False, half=0)
+        layer = requantised(node, activation, axis, shift, swar=False, half=0)
     except UnsupportedNodeError:
         return None
     return layer if layer.is_single_rounding else None
+
+
+@dataclass(frozen=True)
+class _Epilogue:
+    """The epilogue of a layer: the fields of `RequantisedLayer`.
+
+    Attributes:
+        varies: Channels whose result depends on the input.
+    """
+
+    varies: Array
+    bias: Int64
+    factor: Int64
+    constant: Int64
+    shift: Int64
+    is_single_rounding: bool
+    params: Mapping[str, Literal]
 
 
 @dataclass(frozen=True)
@@ -161,7 +190,6 @@ class _LayerSums:
     """A layer without an epilogue.
 
     Attributes:
-        weights: As in `RequantisedLayer`.
         bias: As in `RequantisedLayer`, without the offset of a single rounding.
         multiplier: TFLite's multiplier.
         scale: TFLite's shift; negative to the right.
@@ -175,7 +203,6 @@ class _LayerSums:
         channel: Class of a channel's requantisation.
     """
 
-    weights: Int64
     bias: Int64
     multiplier: Int64
     scale: Int64
@@ -188,7 +215,7 @@ class _LayerSums:
     half: int
     channel: type[DoubleRounding]
 
-    def single_rounding(self, shift: int) -> RequantisedLayer | None:
+    def single_rounding(self, shift: int) -> _Epilogue | None:
         """Returns the layer with a single rounding in each channel, or None if a channel has none."""
         arrays = (self.multiplier, self.scale, self.ends, self.varies, self.fixed)
         key = (*(values.tobytes() for values in arrays), self.result, self.half, self.channel, shift)
@@ -204,7 +231,7 @@ class _LayerSums:
         if np.abs(self.ends + offset).max() >= self.limit or largest > INT32_MAX or factor.max() > INT32_MAX:
             return None
         shifts = np.full(len(bias), shift, np.int64)
-        return RequantisedLayer(self.weights, bias, factor, constant, shifts, True, self._params(1))
+        return _Epilogue(self.varies, bias, factor, constant, shifts, True, self._params(1))
 
     def _all_found(self, shift: int) -> list[SingleRounding] | None:
         """Returns the single rounding of each channel; None from the first channel on that has none."""
@@ -229,7 +256,7 @@ class _LayerSums:
         # The factor is doubled, so it has at most 30 bits.
         return find(rounding, shift, self.half) if -rounding.shift > shift else None
 
-    def double_rounding(self) -> RequantisedLayer:
+    def double_rounding(self) -> _Epilogue:
         """Returns the layer with a double rounding in each channel.
 
         Raises:
@@ -242,9 +269,8 @@ class _LayerSums:
             raise UnsupportedNodeError(f"results are shifted by more than {_MAX_SHIFT}")
         value = np.where(self.varies, self.result[0], self.fixed)
         constant = (1 << shift >> 1) + value * (1 << shift)
-        return RequantisedLayer(
-            self.weights, self.bias, wrap32(2 * self.multiplier), constant, shift, False, self._params(0)
-        )
+        factor = wrap32(2 * self.multiplier)
+        return _Epilogue(self.varies, self.bias, factor, constant, shift, False, self._params(0))
 
     def _params(self, single: int) -> Mapping[str, Literal]:
         low, high = self.result[1:]

@@ -8,8 +8,10 @@ in place, and live ranges.
 from __future__ import annotations
 
 import copy
+import gc
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from typing_extensions import override
@@ -75,6 +77,21 @@ class _Placeholder(Implementation):
         return ExternalCall("", scratch, rows_of(node.output.shape), "", target, "")
 
 
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Pauses the search for cycles of garbage: the objects of a trial die with it, and a search finds next to nothing.
+
+    A trial of a large model would start several searches, each through all objects of the process.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 @dataclass
 class CostTrial:
     """Tries sets of matches on a graph.
@@ -120,6 +137,7 @@ class CostTrial:
         """
         return self._cost(self.build(device, matches))
 
+    @_without_collections()
     def host(self) -> dict[Node, float]:
         """Returns the host's cycles for each node in the model without devices; infinite where the host has no kernel.
 
@@ -136,6 +154,7 @@ class CostTrial:
                 found[node] += math.inf if is_missing else cost(step, program.assignment, self.target).time
         return found
 
+    @_without_collections()
     def _compiled(self, taken: Sequence[Offer]) -> ModelCost:
         program, costs = self._program(taken)
         hosted = [step for step in program.steps if step.node.op != "subgraph"]
@@ -227,9 +246,28 @@ def ask(node: Node, target: Target) -> Cost:
 
 
 def _copy(graph: Graph, taken: Sequence[Offer]) -> tuple[Graph, list[Offer]]:
-    """Returns copies of a graph and of matches in it; what cannot change is shared."""
-    memo: dict[int, object] = {id(t.data): t.data for t in graph.tensors() if t.data is not None}
-    memo |= {id(match.pattern): match.pattern for _, match in taken}
-    memo |= {id(node.attrs): node.attrs for node in graph.nodes if is_hashable(node.attrs)}
-    copied: tuple[Graph, list[Offer]] = copy.deepcopy((graph, list(taken)), memo)
-    return copied
+    """Returns copies of a graph and of matches in it.
+
+    Passes replace types, constants and attributes and do not change them, so they are shared; graphs inside are copied.
+    """
+    tensors = {tensor: copy.copy(tensor) for tensor in graph.tensors()}
+    nodes: dict[Node, Node] = {}
+    for node in graph.nodes:
+        inputs = [None if tensor is None else tensors[tensor] for tensor in node.inputs]
+        outputs = [tensors[tensor] for tensor in node.outputs]
+        attrs = node.attrs if is_hashable(node.attrs) else copy.deepcopy(node.attrs)
+        nodes[node] = replace(node, inputs=inputs, outputs=outputs, attrs=attrs)
+    made = replace(
+        graph,
+        inputs=[tensors[tensor] for tensor in graph.inputs],
+        outputs=[tensors[tensor] for tensor in graph.outputs],
+        nodes=list(nodes.values()),
+        states=[replace(s, read=tensors[s.read], write=tensors[s.write]) for s in graph.states],
+        notes=list(graph.notes),
+    )
+    return made, [(device, _moved(match, nodes)) for device, match in taken]
+
+
+def _moved(match: Match, nodes: Mapping[Node, Node]) -> Match:
+    named = {name: nodes[node] for name, node in match.named.items()}
+    return replace(match, nodes=tuple(nodes[node] for node in match.nodes), named=named)

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from aboard.ir import DType, Graph, Node
 from aboard.ops.activation import Activation
-from aboard.passes.channels.registry import followed, rule
+from aboard.passes.channels.registry import followed
 from aboard.passes.channels.value_analysis import ValueAnalysis
 from aboard.passes.contract import Pass
 from aboard.passes.identity import table
@@ -65,7 +65,7 @@ def _has_idle_activation(node: Node, analysis: ValueAnalysis) -> bool:
     if not isinstance(activation, Activation) or activation is Activation.NONE or node.output.dtype is not DType.INT8:
         return False
     limits = activation.range(node.output.quant)
-    known = rule(node)
+    known = analysis.rules[node]
     if limits == Activation.NONE.range(node.output.quant) or known is None:
         return False
     attrs: Any = node.attrs
@@ -75,7 +75,7 @@ def _has_idle_activation(node: Node, analysis: ValueAnalysis) -> bool:
 
 
 def _passes_on(node: Node, analysis: ValueAnalysis) -> bool:
-    if rule(node) is None or len(node.inputs) != 1 or node.input(0).type != node.output.type:
+    if analysis.rules[node] is None or len(node.inputs) != 1 or node.input(0).type != node.output.type:
         return False
     mapped = table(node)
     if mapped is None:

@@ -13,7 +13,6 @@ from aboard.ir import Graph, Node
 from aboard.ops.weighted import BIAS, INPUT, WEIGHTS
 from aboard.passes.channels.constants import replace_constant
 from aboard.passes.channels.liveness import live_channels
-from aboard.passes.channels.registry import rule
 from aboard.passes.channels.shrink import shrink
 from aboard.passes.channels.value_analysis import ValueAnalysis
 from aboard.passes.channels.weighted import Constants, Weighted
@@ -68,7 +67,7 @@ class RemoveChannels(Pass):
 def _simpler(graph: Graph) -> Iterator[tuple[Node, Weighted, Constants]]:
     analysis = ValueAnalysis(graph)
     for node in graph.nodes:
-        known = rule(node)
+        known = analysis.rules[node]
         if isinstance(known, Weighted):
             constants = known.simplified(node, analysis[node.input(INPUT)], analysis[node.output])
             if constants is not None:

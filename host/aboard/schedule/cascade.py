@@ -26,12 +26,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from aboard.ir import Node, Tensor
 
 
-@dataclass(frozen=True)
-class Stripe:
+class Stripe(NamedTuple):
     """A block of rows [first, last) of a node, computed in one call.
 
     Attributes:

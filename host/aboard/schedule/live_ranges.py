@@ -106,6 +106,15 @@ def allocation_problem(
     return AllocationProblem(live_ranges, builder.buffers, tuple(builder.scratch), overlaps, state)
 
 
+def buffer_ranges(
+    graph: Graph, assignment: BufferAssignment, implementations: Mapping[Node, Implementation], *, keep_inputs: bool
+) -> dict[Buffer, LiveRange]:
+    """Returns the live range of each buffer of an arena; arguments as for `allocation_problem`."""
+    builder = _ProblemBuilder(graph, assignment, implementations, None)
+    builder.add_buffers(keep_inputs=keep_inputs)
+    return {buffer: builder.live_ranges[index] for buffer, index in builder.buffers.items()}
+
+
 def state_block(assignment: BufferAssignment, implementations: Mapping[Node, Implementation]) -> StateBlock:
     """Returns the layout of the state block: buffers that store states, then the positions of rolling windows."""
     buffers = assignment.state_buffers

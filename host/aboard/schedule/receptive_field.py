@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from aboard.ir import Node, Tensor
+from aboard.ir.fingerprint import once_for_equal_nodes
 from aboard.kernels.contract import RowWise
 from aboard.ops import get, rows_of
 from aboard.ops.box import Box
@@ -85,24 +86,28 @@ class Progress:
         """Returns the receptive field of some rows: rows of each operand, or nothing if the op does not define it."""
         key = self.node, first, last
         if key not in self.fields:
-            box = Box.whole(self.node.output.shape).on(_ROWS, first, last)
-            boxes = get(self.node.op).operand_boxes(self.node, box) or []
-            self.fields[key] = [_rows_in(box) for box in boxes]
+            self.fields[key] = _field(*key)
         return self.fields[key]
 
     def lowest_row_left(self, tensor: Tensor) -> int:
         """Returns the first row of a tensor that a later stripe reads; the number of its rows if no stripe reads it."""
         if self.done >= self.rows:
             return rows_of(tensor.shape)
-        operands = [index for index, t in enumerate(self.node.inputs) if t is tensor]
-        return min(self._next_read(index) for index in operands)
+        # Called for every stripe of every cascade that a search tries.
+        inputs = self.node.inputs
+        if self.accumulates:
+            first = [self.done] * len(inputs)
+        else:
+            first = [rows[0] for rows in self.field_of(self.done, self.next)]
+        if self.keeps and self.done:
+            first[0] = max(first[0], self.reads(0, 0, self.done)[1])
+        return min(row for row, operand in zip(first, inputs, strict=False) if operand is tensor)
 
-    def _next_read(self, operand: int) -> int:
-        """Returns the first row of an operand that the next stripe reads."""
-        first = self.reads(operand, self.done, self.next)[0]
-        if operand == 0 and self.keeps and self.done:
-            return max(first, self.reads(operand, 0, self.done)[1])
-        return first
+
+@once_for_equal_nodes(1 << 14)
+def _field(node: Node, first: int, last: int) -> list[tuple[int, int]]:
+    boxes = get(node.op).operand_boxes(node, Box.whole(node.output.shape).on(_ROWS, first, last)) or []
+    return [_rows_in(box) for box in boxes]
 
 
 def _rows_in(box: Box | None) -> tuple[int, int]:

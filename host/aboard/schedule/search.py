@@ -19,7 +19,7 @@ from aboard.memory.problem import LiveRange, live_bytes
 from aboard.schedule.buffer_assigner import assign_buffers
 from aboard.schedule.buffers import BufferAssignment
 from aboard.schedule.cascade import Cascade
-from aboard.schedule.live_ranges import allocation_problem, state_block, views
+from aboard.schedule.live_ranges import allocation_problem, buffer_ranges, state_block, views
 from aboard.schedule.lowering import Calls
 from aboard.schedule.receptive_field import ReceptiveFields
 from aboard.schedule.segment_bounds import CascadeBound, SegmentBounds
@@ -301,10 +301,7 @@ class _CascadeSearch:
         plain, most = self.plain, max(segment.peak_bytes for segment in self.singles)
         peaks = self.segment_peaks
         if peaks is None:
-            problem = allocation_problem(
-                self.graph, plain, self.implementations, [()] * len(plain.steps), keep_inputs=self.keep_inputs
-            )
-            of_buffer = {buffer: problem.live_ranges[index] for buffer, index in problem.buffers.items()}
+            of_buffer = buffer_ranges(self.graph, plain, self.implementations, keep_inputs=self.keep_inputs)
             of_buffer |= {buffer: LiveRange(buffer.name, 0, 0, 0) for buffer in plain.state_buffers}
             ranges = {t: of_buffer[location.buffer] for t, location in plain.locations.items()}
         else:

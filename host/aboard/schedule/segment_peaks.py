@@ -17,7 +17,7 @@ from aboard.memory.problem import LiveRange, live_bytes
 from aboard.schedule.buffer_assigner import Assigner, in_rolling_buffer
 from aboard.schedule.buffers import Buffer, BufferAssignment
 from aboard.schedule.cascade import Cascade
-from aboard.schedule.live_ranges import allocation_problem, views
+from aboard.schedule.live_ranges import allocation_problem, buffer_ranges, views
 
 #: Returns the scratch of a node for some views.
 ScratchOf = Callable[[Node, tuple[View | None, ...], tuple[View, ...]], Sequence[Scratch]]
@@ -46,11 +46,7 @@ class SegmentPeaks:
         self.assigner = Assigner(graph, implementations, keep_inputs)
         self.assigner.steps = [node for node in graph.nodes if not self.assigner.alias(node)]
         assignment = BufferAssignment(self.assigner.locations, self.assigner.steps)
-        without = [()] * len(assignment.steps)
-        problem = allocation_problem(graph, assignment, implementations, without, keep_inputs=keep_inputs)
-        self.ranges: dict[Buffer, LiveRange] = {
-            buffer: problem.live_ranges[index] for buffer, index in problem.buffers.items()
-        }
+        self.ranges = buffer_ranges(graph, assignment, implementations, keep_inputs=keep_inputs)
         self._live: list[list[Buffer]] = [[] for _ in assignment.steps]
         for buffer, found in self.ranges.items():
             for step in range(found.first, min(found.last + 1, len(self._live))):

@@ -212,7 +212,7 @@ class _Builder:
         return start if end - start > 1 else min(writer.first_height, writer.rows - 1)
 
     def _lowest_row_left(self, tensor: Tensor) -> int:
-        return min(reader.lowest_row_left(tensor) for reader in self.readers[tensor])
+        return min([reader.lowest_row_left(tensor) for reader in self.readers[tensor]])
 
 
 def is_image_node(node: Node) -> bool:

@@ -130,9 +130,8 @@ class DspS8(PixelPairs):
         )
 
     def _layer(self, node: Node) -> RequantisedLayer:
-        matrix = packing.matrix(node, op.AXIS)
         activation = op.attributes(node).activation
-        layer = requantised(node, matrix, packing.bias(node), activation, op.AXIS, LINE_SHIFT, swar=self.swar)
+        layer = requantised(node, activation, op.AXIS, LINE_SHIFT, swar=self.swar)
         return replace(layer, weights=layer.weights[:, _order(node)])
 
 

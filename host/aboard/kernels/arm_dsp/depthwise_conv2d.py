@@ -243,7 +243,6 @@ def pack(layer: RequantisedLayer) -> Array:
 
 
 def _layer(node: Node) -> RequantisedLayer:
-    matrix = packing.matrix(node, op.AXIS)
     activation = attributes(node).activation
-    layer = requantised(node, matrix, packing.bias(node), activation, op.AXIS, LINE_SHIFT, swar=False)
+    layer = requantised(node, activation, op.AXIS, LINE_SHIFT, swar=False)
     return layer.centered(node.input(INPUT).quant.zero_point)

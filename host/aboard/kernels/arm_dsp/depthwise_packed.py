@@ -195,8 +195,7 @@ def _fields(node: Node) -> Fields:
     Raises:
         UnsupportedNodeError: Some sums do not fit, or the layer has no requantisation epilogue.
     """
-    matrix = packing.matrix(node, op.AXIS)
-    found = requantised(node, matrix, packing.bias(node), attributes(node).activation, op.AXIS, LINE_SHIFT, swar=False)
+    found = requantised(node, attributes(node).activation, op.AXIS, LINE_SHIFT, swar=False)
     zero_point = node.input(INPUT).quant.zero_point
     layer = found.centered(zero_point)
     first, second = _taps(node, layer)

@@ -139,9 +139,8 @@ def _layer(node: Node) -> tuple[RequantisedLayer, bool]:
     Raises:
         UnsupportedNodeError: The layer has no such form.
     """
-    matrix, bias = packing.matrix(node, op.AXIS), packing.bias(node)
     activation = op.attributes(node).activation
     if not packing.differ(node):
         with contextlib.suppress(UnsupportedNodeError):
-            return requantised(node, matrix, bias, activation, op.AXIS, LINE_SHIFT, per_channel=False), False
-    return requantised(node, matrix, bias, activation, op.AXIS, LINE_SHIFT), True
+            return requantised(node, activation, op.AXIS, LINE_SHIFT, per_channel=False), False
+    return requantised(node, activation, op.AXIS, LINE_SHIFT), True

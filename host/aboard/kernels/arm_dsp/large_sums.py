@@ -26,8 +26,7 @@ def layer(node: Node, activation: Activation, axis: int) -> RequantisedLayer:
     Raises:
         UnsupportedNodeError: The layer has no such form.
     """
-    matrix = packing.matrix(node, axis)
-    return requantised(node, matrix, packing.bias(node), activation, axis, LINE_SHIFT, swar=False)
+    return requantised(node, activation, axis, LINE_SHIFT, swar=False)
 
 
 def blocks(part: RequantisedLayer) -> Array:

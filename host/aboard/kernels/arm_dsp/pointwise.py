@@ -97,6 +97,5 @@ def pack(layer: RequantisedLayer) -> Array:
 
 
 def _layer(node: Node) -> RequantisedLayer:
-    matrix = packing.matrix(node, op.AXIS)
     activation = op.attributes(node).activation
-    return requantised(node, matrix, packing.bias(node), activation, op.AXIS, LINE_SHIFT, swar=False)
+    return requantised(node, activation, op.AXIS, LINE_SHIFT, swar=False)

@@ -34,8 +34,7 @@ def layer(node: Node, activation: Activation, axis: int) -> RequantisedLayer:
     Raises:
         UnsupportedNodeError: The sums do not fit.
     """
-    matrix, bias = packing.matrix(node, axis), packing.bias(node)
-    return requantised(node, matrix, bias, activation, axis, LINE_SHIFT, swar=False, limit=1 << (BITS - 1), half=0)
+    return requantised(node, activation, axis, LINE_SHIFT, swar=False, limit=1 << (BITS - 1), half=0)
 
 
 def matrix_layer(node: Node, activation: Activation, axis: int) -> RequantisedLayer:
@@ -46,8 +45,6 @@ def matrix_layer(node: Node, activation: Activation, axis: int) -> RequantisedLa
     """
     return requantised(
         node,
-        packing.matrix(node, axis),
-        packing.bias(node),
         activation,
         axis,
         MATRIX_LINE_SHIFT,

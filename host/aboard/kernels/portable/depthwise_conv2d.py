@@ -149,7 +149,7 @@ class PortableS8(_Portable):
 def _epilogue(node: Node) -> tuple[Array, Array, Mapping[str, Literal]]:
     """Returns the weights in the kernel's layout, the constants of each channel, and the shared constants."""
     matrix, bias, activation = packing.matrix(node, op.AXIS), packing.bias(node), attributes(node).activation
-    single = requantised_once(node, matrix, bias, activation, op.AXIS, SINGLE_ROUNDING_SHIFT)
+    single = requantised_once(node, activation, op.AXIS, SINGLE_ROUNDING_SHIFT)
     if single is not None:
         constants = np.stack([single.bias, single.factor, single.constant], 1)
         low, high = activation.range(node.output.quant)

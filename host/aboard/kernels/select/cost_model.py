@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import median
 
 from aboard.ir import Node
@@ -159,16 +160,17 @@ def predict(
     done = work(node, slow_epilogue=call is not None and call.slow_epilogue)
     function = "" if call is None else call.function
     cores = measured.nearest(target, is_float=node.output.dtype.is_float)
-    known = registry.measurements() if rows is None else rows
-    found = measured.by_likeness(known, cores, node.op, implementation, function)
     in_cycles = measured.has_cycles(target)
-    if formula is not None and not any(row.implementation == implementation for row in found):
+    if rows is None:
+        row = _nearest_row(cores, node.op, implementation, function)
+    else:
+        row = next(iter(measured.by_likeness(rows, cores, node.op, implementation, function)), None)
+    own = row is not None and row.implementation == implementation
+    if formula is not None and not own:
         guess = round(growth * formula) + (calls - 1) * FURTHER_CALL
         basis = f"formula of {implementation}"
         return Prediction(guess, guess, basis, None, is_measured=False, in_cycles=in_cycles, is_priced=True)
-    if found:
-        row = found[0]
-        own = row.implementation == implementation
+    if row is not None:
         instructions = _sum(row.instructions, done, calls, growth)
         error = row.cycles_error if in_cycles else row.error
         return Prediction(
@@ -187,6 +189,14 @@ def predict(
     )
     guess = round(average * done.element)
     return Prediction(guess, guess, f"average element on {cores[0]}", None, is_measured=False, in_cycles=in_cycles)
+
+
+@cache
+def _nearest_row(
+    cores: Sequence[str], op: str, implementation: str, function: str
+) -> measured.KernelMeasurement | None:
+    """Returns the first row of the host's kernels `by_likeness`; a row of the implementation, if there is one."""
+    return next(iter(measured.by_likeness(registry.measurements(), cores, op, implementation, function)), None)
 
 
 def _sum(terms: Mapping[str, float], done: Work, calls: int, growth: float) -> int:

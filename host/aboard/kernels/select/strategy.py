@@ -158,11 +158,11 @@ class KnownNodes:
     """What was found for nodes of one target: a node equal to one of them costs the same.
 
     Attributes:
-        refused: Reasons of kernels against nodes.
+        candidates: The implementations of nodes, with their refusals.
         costs: Costs of nodes with kernels.
     """
 
-    refused: Memo[str] = field(default_factory=lambda: Memo(1 << 14))
+    candidates: Memo[tuple[KernelCandidate, ...]] = field(default_factory=lambda: Memo(1 << 14))
     costs: Memo[KernelCost] = field(default_factory=lambda: Memo(1 << 14))
 
 
@@ -182,16 +182,14 @@ def explain_each(
     explained = []
     for index, (node, key) in enumerate(zip(nodes, keys, strict=True)):
         progress.report("choice of kernels", index, len(nodes))
-        explained.append(_candidates(node, key, target, known))
+        candidates = known.candidates.get(key, partial(_candidates, node, target))
+        explained.append(Explanation(node, next((c for c in candidates if not c.refused), None), candidates))
     return _by_cost(explained, keys, target, budget, known)
 
 
-def _candidates(node: Node, node_key: Fingerprint | None, target: Target, known: KnownNodes) -> Explanation:
-    found = [
-        KernelCandidate(i, known.refused.get(_key(i, node_key), partial(refusal, i, node, target))) for i in of(node.op)
-    ]
-    found.sort(key=lambda c: c.order)
-    return Explanation(node, next((c for c in found if not c.refused), None), tuple(found))
+def _candidates(node: Node, target: Target) -> tuple[KernelCandidate, ...]:
+    found = [KernelCandidate(i, refusal(i, node, target)) for i in of(node.op)]
+    return tuple(sorted(found, key=lambda c: c.order))
 
 
 def _key(implementation: Implementation, node_key: Fingerprint | None) -> Hashable | None:

@@ -93,11 +93,23 @@ class VariantChoice:
 
     def more(self, node: int, index: int) -> int:
         """Returns the difference in bytes of the model with another variant of a node."""
-        return self.bytes([*self.chosen[:node], index, *self.chosen[node + 1 :]]) - self._bytes
+        return self._more(self.chosen, self._used_at_last, node, index)
 
     @cached_property
-    def _bytes(self) -> int:
-        return self.bytes()
+    def _used_at_last(self) -> Counter[str]:
+        return self._used(self.chosen)
+
+    def _used(self, chosen: Sequence[int]) -> Counter[str]:
+        """Returns how many nodes that have a choice use each piece of flash."""
+        options = zip(self.options, chosen, strict=True)
+        return Counter(key for variants, i in options if len(variants) > 1 for key in variants[i].cost.flash)
+
+    def _more(self, chosen: Sequence[int], used: Counter[str], node: int, index: int) -> int:
+        """Returns the difference in bytes of a choice with another variant of a node."""
+        old, new = self.options[node][chosen[node]].cost.flash, self.options[node][index].cost.flash
+        added = sum(size for key, size in new.items() if not used[key] and key not in self._fixed)
+        gone = (key for key in old if used[key] == 1 and key not in new and key not in self._fixed)
+        return added - sum(old[key] for key in gone)
 
     def _spent(self, variant: Variant) -> float:
         """Returns the time of a variant, and the price of its scratch."""
@@ -133,26 +145,17 @@ class VariantChoice:
 
         The difference of costs follows from one node, but for the rounding of sums; the cost from all nodes.
         """
-        used = Counter(key for variants, i in self._open(chosen) for key in variants[i].cost.flash)
+        used = self._used(chosen)
         changes: list[tuple[float, int, int]] = []
         for node, variants in enumerate(self.options):
-            old = variants[chosen[node]].cost
-            freed = {key for key in old.flash if used[key] == 1}
             for index, variant in enumerate(variants):
                 if index != chosen[node]:
-                    new = variant.cost
-                    added = sum(size for key, size in new.flash.items() if not used[key] and key not in self._fixed)
-                    saved = sum(old.flash[key] for key in freed - new.flash.keys() - self._fixed.keys())
                     slower = self._spent(variant) - self._spent(variants[chosen[node]])
-                    changes.append((slower + price * (added - saved), node, index))
+                    changes.append((slower + price * self._more(chosen, used, node, index), node, index))
         doubt = _ROUNDING * (self._time(chosen) + price * self.bytes(chosen))
         limit = min((change for change, _, _ in changes), default=0.0) + doubt
         found = [[*chosen[:node], index, *chosen[node + 1 :]] for change, node, index in changes if change <= limit]
         return found + self._by_name(chosen)
-
-    def _open(self, chosen: Sequence[int]) -> list[tuple[Sequence[Variant], int]]:
-        """Returns the variants and the chosen index of each node that has a choice."""
-        return [(variants, i) for variants, i in zip(self.options, chosen, strict=True) if len(variants) > 1]
 
     def _neighbours(self, chosen: Sequence[int]) -> list[list[int]]:
         """Returns choices with another variant of one node, or with an implementation in all nodes or in none."""
@@ -162,8 +165,9 @@ class VariantChoice:
         return found + self._by_name(chosen)
 
     def _by_name(self, chosen: Sequence[int]) -> list[list[int]]:
-        """Returns choices with an implementation in all nodes or in none."""
-        return [f(chosen, name) for name in self._names for f in (self._with, self._without)]
+        """Returns other choices, each once: with an implementation in all nodes or in none."""
+        found = dict.fromkeys(tuple(f(chosen, name)) for name in self._names for f in (self._with, self._without))
+        return [list(other) for other in found if other != tuple(chosen)]
 
     @cached_property
     def _indices(self) -> list[dict[tuple[str, str], int]]:

@@ -72,15 +72,17 @@ class ChannelValues:
     Attributes:
         ranges: The value range of each channel.
         numbers: The value number of each channel.
+        known_classes: `classes`, if the caller knows them.
     """
 
     ranges: ValueRanges
     numbers: ValueNumbers
+    known_classes: Indices | None = None
 
     @cached_property
     def classes(self) -> Indices:
         """For each channel a number that equal channels share, starting at 0 in each tensor."""
-        return numbered(self.numbers)
+        return numbered(self.numbers) if self.known_classes is None else self.known_classes
 
 
 class ChannelLiveness:

@@ -99,8 +99,7 @@ class Weighted(Rule):
     @override
     def ranges(self, node: Node, operands: Sequence[ValueRanges]) -> list[ValueRanges]:
         def found() -> list[ValueRanges]:
-            classes = [self._results(node, *sums) for sums in self._sums(node, operands[INPUT])]
-            return [ValueRanges(np.min([r.low for r in classes], 0), np.max([r.high for r in classes], 0))]
+            return [self._results(node, *self._sums(node, operands[INPUT]))]
 
         return _FOUND.get(_key(node, *operands), found)
 
@@ -181,27 +180,28 @@ class Weighted(Rule):
         new.bias[:] += (moved[:, classes[0]] * value[at][:, None]).sum((1, 2))
         new.weights[:] -= moved
 
-    def _sums(self, node: Node, operand: ValueRanges) -> list[tuple[Int64, Int64]]:
-        """Returns the smallest and largest sums of each output, for each class of pixels."""
+    def _sums(self, node: Node, operand: ValueRanges) -> tuple[Int64, Int64]:
+        """Returns the smallest and the largest sums: [classes of pixels, outputs] each."""
         own, at = self.constants(node), self.inputs(node)
         zero_point = node.input(INPUT).quant.zero_point
-        low, high = ((end - zero_point)[at][:, None] for end in (operand.low, operand.high))
-        smallest = np.where(own.weights > 0, own.weights * low, own.weights * high).sum(2)
-        largest = np.where(own.weights > 0, own.weights * high, own.weights * low).sum(2)
-        return [
-            (own.bias + smallest[:, seen].sum(1), own.bias + largest[:, seen].sum(1))
-            for seen in self.pixel_classes(node)
-        ]
+        low, high = ((end - zero_point)[at][:, :, None] for end in (operand.low, operand.high))
+        positive, negative = np.maximum(own.weights, 0), np.minimum(own.weights, 0)
+        seen = np.array(self.pixel_classes(node), np.int64)
+        smallest = (positive @ low + negative @ high)[:, :, 0]
+        largest = (positive @ high + negative @ low)[:, :, 0]
+        return own.bias + seen @ smallest.T, own.bias + seen @ largest.T
 
     def _results(self, node: Node, low: Int64, high: Int64) -> ValueRanges:
-        """Returns the results of sums; requantisation is monotonic while no value overflows 32 bits."""
+        """Returns the results of sums of all classes; requantisation is monotonic while no value overflows 32 bits."""
         _, shift = weighted.multipliers(node, self.axis)
         left = np.maximum(shift, 0)
         sound = (low >= INT32_MIN >> left) & (high <= INT32_MAX >> left)
         ends = weighted.finish(node, np.stack([low, high]).astype(np.float64), None, self.activation(node), self.axis)
         limits = self.activation(node).range(node.output.quant)
-        bounds = (np.where(sound, end, limit) for end, limit in zip(ends.astype(np.int64), limits, strict=True))
-        return ValueRanges(*bounds)
+        lowest, highest = (
+            np.where(sound, end, limit) for end, limit in zip(ends.astype(np.int64), limits, strict=True)
+        )
+        return ValueRanges(lowest.min(0), highest.max(0))
 
 
 class Conv2d(Weighted):
