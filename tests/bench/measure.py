@@ -21,7 +21,7 @@ from aboard.check.reference import Reference
 from aboard.cycles import core_times
 from aboard.cycles.histogram import total
 from bench import histogram
-from support import models, qdq
+from support import keras_weights, models, qdq
 
 #: Short name of a core, as in the anchors, and the board it is measured on.
 BOARDS = {
@@ -33,7 +33,11 @@ BOARDS = {
     "m55": "arm/mps3_an547",
     "rv32": "riscv/qemu_virt32",
 }
-MODELS = (*models.INT8, models.SHIPPED)
+#: Models whose operators are measured one by one, on the cores of `PROFILED`.
+BY_LAYER = (*models.INT8, models.SHIPPED)
+#: A model of the repository, not of the folder of models.
+MOBILENET = "mobilenet_v2_0.35"
+MODELS = (*BY_LAYER, "person", "mcunet_vww", "wake_jarvis", "lstm", "keras_mnist", MOBILENET)
 
 #: Cores whose operators are measured one by one.
 PROFILED = ("m4", "m55")
@@ -56,6 +60,7 @@ BY_FORMAT = ("instructions", "ram_bytes", "flash_bytes")
 #: Models that are also measured as ONNX files.
 AS_ONNX = ("kws", "vww", "ic", "ad")
 _TIMEOUT_S = 600
+_MOBILENET_FILE = Path(__file__).parents[1] / "data" / "keras" / "mobilenet_v2.tflite.xz"
 
 
 def command(*arguments: str) -> tuple[int, dict[str, Any]]:
@@ -78,7 +83,7 @@ def figures(
         core: Key of `BOARDS`.
         folder: Where the project shall be.
         options: More options of `aboard deploy`.
-        file: The model file, where it is another than the zoo's.
+        file: The model file, if it is another than the zoo's.
 
     Returns:
         The figures of `aboard deploy --json`, with `toolchain` and `runner`; or `refused` with the message, and
@@ -107,22 +112,22 @@ def measure(name: str, core: str) -> dict[str, Any]:
     cores `layers`.
     """
     with tempfile.TemporaryDirectory(prefix="aboard-bench-") as temporary:
-        folder = Path(temporary) / "project"
-        record, result = figures(name, core, folder, ["--profile"])
+        folder, file = Path(temporary) / "project", _file(name, Path(temporary))
+        record, result = figures(name, core, folder, ["--profile"], file)
         if "refused" in record:
             return record
         project = Project.open(folder)
         executed = histogram.run(project)
         if executed is not None:
             record |= _counted(executed)
-        record["verified"] = _verified(project, name)
-        if core in PROFILED:
+        record["verified"] = _verified(project, file)
+        if core in PROFILED and name in BY_LAYER:
             record["layers"] = layers(project, result["profile"], executed)
     return record
 
 
 def quickly(name: str, core: str) -> dict[str, Any]:
-    """Returns what `figures` does of a model on a core, and nothing that takes longer."""
+    """Returns what `figures` does of a model of `CHECKED` or the package on a core, and nothing that takes longer."""
     with tempfile.TemporaryDirectory(prefix="aboard-bench-") as temporary:
         return figures(name, core, Path(temporary) / "project")[0]
 
@@ -197,9 +202,9 @@ def _counted(executed: histogram.Executed) -> dict[str, int]:
     return {"instructions": executed.instructions, "cycles": estimated}
 
 
-def _verified(project: Project, name: str) -> dict[str, Any]:
+def _verified(project: Project, file: Path) -> dict[str, Any]:
     """Compares an image with the reference, for random inputs and those that are all smallest and all largest."""
-    reference = Reference.open(_path(name))
+    reference = Reference.open(file)
     with Session.open(project) as session:
         found = verify.compare(session, reference, verify.samples(project.models[0], RANDOM_INPUTS))
     return {"reference": reference.name, "samples": found.samples, "differing_bytes": found.differing_bytes}
@@ -220,6 +225,20 @@ def compilation_of(path: Path) -> dict[str, float]:
         raise RuntimeError(f"{' '.join(arguments)}: exit code {done.returncode}: {done.stderr.strip()[-500:]}")
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
+
+
+def available() -> list[str]:
+    """Returns the names of the models that can be measured here."""
+    return [name for name in MODELS if name == MOBILENET or models.path(name) is not None]
+
+
+def _file(name: str, folder: Path) -> Path:
+    """Returns the file of a model; MobileNetV2 is written into a folder."""
+    if name != MOBILENET:
+        return _path(name)
+    file = folder / "mobilenet.tflite"
+    file.write_bytes(keras_weights.unpack(_MOBILENET_FILE, 1))
+    return file
 
 
 def _path(name: str) -> Path:

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
 import aboard  # noqa: E402  found through the line above
-from bench import measure, page  # noqa: E402  likewise
+from bench import measure, page, sequence_page  # noqa: E402  likewise
 from support import models  # noqa: E402  likewise
 
 RECORD = ROOT / "docs" / "benchmarks.json"
@@ -99,9 +99,15 @@ def tools(results: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 
 def shown(anchors: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the part of the anchors that the page shows."""
+    """Returns the part of the anchors that the page shows, with TFLM's figures of `peers.json`."""
     keys = (*(system for system, _, _ in page.SYSTEMS), "layers", page.RECORDS)
-    return {key: anchors[key] for key in keys if key in anchors}
+    found = {key: anchors[key] for key in keys if key in anchors}
+    tflm = {model: dict(cores) for model, cores in found.get(page.TFLM, {}).items()}
+    for model, cores in sequence_page.peers()["by_core"].items():
+        for core, figures in cores.items():
+            known = tflm.setdefault(model, {})
+            known[core] = {**known.get(core, {}), **figures}
+    return {**found, page.TFLM: tflm}
 
 
 def compact(content: Any, indent: str = "") -> str:
@@ -213,7 +219,7 @@ def _core(text: str) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measures and writes, or checks; returns the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    available = models.available(measure.MODELS)
+    available = measure.available()
     parser.add_argument("--models", nargs="+", choices=available)
     parser.add_argument("--boards", nargs="+", type=_core, default=list(measure.BOARDS), metavar="BOARD")
     parser.add_argument("--check", action="store_true", help="compare with what is recorded, write nothing")

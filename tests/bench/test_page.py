@@ -30,7 +30,7 @@ RECORD: dict[str, Any] = {
     "toolchain": "arm-none-eabi-gcc 12.2.1", "runner": "qemu", "layers": LAYERS, "cycles": 2400,
     "verified": {"reference": "tflite-micro", "samples": 5, "differing_bytes": 0},
 }  # fmt: skip
-TFLM = {"insns": 3000, "arena_used": 800, "flash_total": 20000, "flash_ex_model": 15000, "stack_invoke": 500}
+TFLM = {"insns": 3000, "cycles": 4800, "arena_used": 800, "flash_total": 20000, "flash_ex_model": 15000, "stack_invoke": 500}
 ANCHORS = {
     "tflm_cmsis_nn": {"kws": {"m4": TFLM}},
     "records_m4_cycles_per_mac": {"A": {"kws": 9.0}, "B": {"vww": 1.0}, "C": {"vww": 2.0, "kws": None}},
@@ -69,6 +69,7 @@ RECORDED = {
         "| kws | 120 | does not fit | 1,500 |",
         "| kws | 0.50 of 3,000 |",
         "| kws | 400 | 390 | 800 (0.50) | - | - |",
+        "| kws | does not fit | 400 |",
         "| kws | 3,000 | 1,000 | 2,000 | 9,000 | 8,000 | 20,000 | 15,000 |",
         "| kws | - | 96 | - | 500 |",
         "| 0 | conv2d | 3x3 | 100 | 300 | 600 | 0.50 | 0.5 | 3.00 | 0.50 | 1.00 | 0.25 | 1.25 | 450 | 4.50 |",
@@ -187,4 +188,18 @@ def test_the_page_begins_with_the_table() -> None:
     assert head.count("\n\n") == 2
     assert "How it is measured" not in head
     row = rest.splitlines()[2]
-    assert row == "| kws | 1,500 | 3,000 (0.50) | 400 | 800 (0.50) | 9,000 | 20,000 (0.45) |"
+    assert row == "| kws | 2,400 | 4,800 (0.50) | 1,500 | 3,000 (0.50) | 400 | 800 (0.50) | 9,000 | 20,000 (0.45) |"
+
+
+def test_figures_of_peers_stand_beside_those_of_the_anchors() -> None:
+    shown = run.shown({page.TFLM: {"kws": {"m4": {"insns": 3000}, "m3": {"insns": 4000}}}, "macs": {}})
+    assert shown[page.TFLM]["kws"] == {"m4": {"insns": 3000, "cycles": 9_208_968}, "m3": {"insns": 4000}}
+    assert shown[page.TFLM]["person"]["m4"]["arena_used"] == 82_308
+    assert "macs" not in shown
+    assert run.shown(shown) == shown
+
+
+def test_ten_models_are_recorded() -> None:
+    results = run.recorded()["results"]
+    assert set(results) == set(measure.MODELS)
+    assert len([name for name, cores in results.items() if "cycles" in cores["m4"]]) >= 10
