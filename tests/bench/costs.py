@@ -3,6 +3,7 @@
 python tests/bench/costs.py                     all models on all cores
 python tests/bench/costs.py --cores m4 m55      these only; the samples of the others stay
 python tests/bench/costs.py --models kws vww    these only; the samples of the others stay
+python tests/bench/costs.py --kernels dsp_s8    these only, wherever they accept a layer; the samples of the others stay
 python tests/bench/costs.py --fit               measures nothing, fits again to the samples that are there
 
 The library cmsis-nn gets a table of its own, from the layers that the record of the benchmarks has of another system.
@@ -22,7 +23,7 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from math import prod
@@ -57,8 +58,8 @@ CORES = {
     "rv32": "rv32imac",
 }
 
-#: Which of a layer's kernels are measured: the three that are preferred, and the last, which serves every core.
-_RANKS = (0, 1, 2, -1)
+#: Which of a layer's kernels are measured: the four that are preferred, and the last, which serves every core.
+_RANKS = (0, 1, 2, 3, -1)
 
 
 def counts_of(node: Mapping[str, Any], *, slow_epilogue: bool) -> dict[str, int]:
@@ -80,6 +81,18 @@ def ranked(rank: int) -> Iterator[None]:
     def rule(explained: strategy.Explanation) -> Implementation | None:
         able = [candidate for candidate in explained.candidates if not candidate.refused]
         return able[min(rank, len(able) - 1)].implementation if able else None
+
+    with strategy.forced(rule):
+        yield
+
+
+@contextmanager
+def preferred(kernels: Collection[str]) -> Iterator[None]:
+    """Lets every node be computed by the first of some kernels that accepts it, or else by the strategy's choice."""
+
+    def rule(explained: strategy.Explanation) -> Implementation | None:
+        able = [each.implementation for each in explained.candidates if not each.refused]
+        return next((each for each in able if each.name in kernels), None)
 
     with strategy.forced(rule):
         yield
@@ -140,6 +153,17 @@ def measured(core: str, files: Sequence[Path]) -> list[Sample]:
     return list({json.dumps({**layer, "opt": ""}): layer for layer in reversed(found)}.values())[::-1]
 
 
+def measured_kernels(core: str, files: Sequence[Path], kernels: Collection[str]) -> list[Sample]:
+    """Returns the samples of some kernels in models on a core."""
+    found: list[Sample] = []
+    with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
+        for kernel in kernels:
+            with preferred([kernel]):
+                rows = list(pool.map(lambda path: samples(path, core, "balanced"), files))
+            found += [layer for layers in rows for layer in layers if layer["implementation"] == kernel]
+    return found
+
+
 def library() -> list[dict[str, Any]]:
     """Returns the rows of the library, from the layers that the record has of it."""
     found: list[Sample] = []
@@ -180,18 +204,31 @@ def elements(op: str, shape: str) -> int:
     return numbers[-1]
 
 
-def update(layers: Sequence[Sample], cores: Sequence[str], names: Sequence[str] | None) -> list[Sample]:
+def update(
+    layers: Sequence[Sample],
+    cores: Sequence[str],
+    names: Sequence[str] | None,
+    kernels: Collection[str] | None = None,
+) -> list[Sample]:
     """Returns samples of which those of some models on some cores are measured again.
 
     Args:
         layers: All samples that there are.
         cores: Keys of `CORES`.
         names: Names of models; None for all, and then samples of models that are no more are left out.
+        kernels: Names of the kernels that are measured; None for all.
     """
     chosen = [CORES[core] for core in cores]
-    kept = [each for each in layers if each["core"] not in chosen or (names is not None and each["model"] not in names)]
+
+    def stays(layer: Sample) -> bool:
+        other_model = names is not None and layer["model"] not in names
+        other_kernel = kernels is not None and layer["implementation"] not in kernels
+        return layer["core"] not in chosen or other_model or other_kernel
+
+    found = [layer for layer in layers if stays(layer)]
     with sample_models.files(sample_models.known() if names is None else names) as files:
-        found = [*kept, *(layer for core in cores for layer in measured(core, files))]
+        for core in cores:
+            found += measured(core, files) if kernels is None else measured_kernels(core, files, kernels)
     return sorted(found, key=lambda layer: list(CORES.values()).index(layer["core"]))
 
 
@@ -200,12 +237,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--cores", nargs="+", choices=list(CORES), default=list(CORES))
     parser.add_argument("--models", nargs="+", metavar="MODEL", help="these only; the samples of the others stay")
+    parser.add_argument("--kernels", nargs="+", metavar="KERNEL", help="these only; the samples of the others stay")
     parser.add_argument("--fit", action="store_true", help="measure nothing, fit again")
     options = parser.parse_args(arguments)
     layers = json.loads(SAMPLES.read_text(encoding="utf-8")) if SAMPLES.is_file() else []
     if not options.fit:
         try:
-            layers = update(layers, options.cores, options.models)
+            layers = update(layers, options.cores, options.models, options.kernels)
         except ValueError as error:
             parser.error(str(error))
         SAMPLES.write_text(compact(layers) + "\n", encoding="utf-8")

@@ -19,7 +19,19 @@ import aboard
 from aboard.kernels.contract import Implementation
 from aboard.kernels.select import strategy
 from support import oracle
-from support.dsp_layers import LARGE, NAMES, ONE, PACKED, POINTS, WIDE, LargeSums, layers, window_layer
+from support.dsp_layers import (
+    BLOCKS,
+    COLUMNS,
+    LARGE,
+    NAMES,
+    ONE,
+    PACKED,
+    POINTS,
+    WIDE,
+    LargeSums,
+    layers,
+    window_layer,
+)
 from support.examples import either
 from support.tflite_builder import ModelBuilder
 from support.weighted_models import ACTIVATIONS, Layer, window_out
@@ -52,6 +64,16 @@ def extended(explained: strategy.Explanation) -> Implementation | None:
     """Chooses a kernel of the extension where portable C costs less."""
     able = [c.implementation for c in explained.candidates if not c.refused and c.implementation.name in NAMES]
     return None if explained.chosen is None or explained.chosen.implementation in able or not able else able[0]
+
+
+def forced(name: str) -> strategy.Rule:
+    """Returns a rule that chooses a kernel wherever it accepts a layer."""
+
+    def rule(explained: strategy.Explanation) -> Implementation | None:
+        able = (c.implementation for c in explained.candidates if not c.refused)
+        return next((kernel for kernel in able if kernel.name == name), None)
+
+    return rule
 
 
 # Without shrinking: an example takes seconds, and the message names the layer.
@@ -133,13 +155,8 @@ def test_every_number_of_words_of_two_taps(zero_point: int, opt: str) -> None:
     drawn += [window_layer((5, 13, 6), (3, taps), 1, dilation) for taps, dilation in ((3, 2), (5, 3))]
     for layer in drawn:
         layer.zero_point_out = zero_point
-    with strategy.forced(packed_taps):
+    with strategy.forced(forced(PACKED)):
         check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=[PACKED])
-
-
-def packed_taps(explained: strategy.Explanation) -> Implementation | None:
-    able = (c.implementation for c in explained.candidates if not c.refused)
-    return next((kernel for kernel in able if kernel.name == PACKED), None)
 
 
 def shallow(depth: int, channels: int, activation: str = "NONE") -> Layer:
@@ -159,17 +176,37 @@ def many_pixels(depth: int, channels: int) -> Layer:
     return Layer("CONV_2D", *shapes, 0, options, zero_point_out=-128)
 
 
-def wide(explained: strategy.Explanation) -> Implementation | None:
-    able = (c.implementation for c in explained.candidates if not c.refused)
-    return next((kernel for kernel in able if kernel.name == WIDE), None)
-
-
 def test_every_entry_with_wide_weights() -> None:
     pairs = [(1, 4), (3, 6), (5, 3), (6, 2), (7, 8), (8, 5), (9, 4), (13, 3), (16, 6)]
     drawn = [many_pixels(4 * groups, channels) for groups, channels in pairs]
     # By cycles some of them are computed otherwise.
-    with strategy.forced(wide):
+    with strategy.forced(forced(WIDE)):
         check([(layer.model(), layer.input()) for layer in drawn], opt="speed", names=[WIDE])
+
+
+@pytest.mark.parametrize(
+    ("zero_point", "opt"),
+    either([(z, opt) for z in (-128, 5) for opt in ("balanced", "size")], [(-128, "balanced"), (5, "size")]),
+)
+def test_every_entry_of_blocks_of_four_channels(zero_point: int, opt: str) -> None:
+    # One tap group to more than two iterations of eight; the last pixel of three has no neighbour.
+    drawn = [pointwise(4 * groups, 8, zero_point) for groups in (*range(1, 10), 15, 16, 17, 24)]
+    with strategy.forced(forced(BLOCKS)):
+        check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=[BLOCKS])
+
+
+@pytest.mark.parametrize(
+    ("zero_point", "opt"),
+    either([(z, opt) for z in (-128, 5) for opt in ("balanced", "size")], [(-128, "size"), (5, "balanced")]),
+)
+def test_every_width_of_shared_columns(zero_point: int, opt: str) -> None:
+    options = {"Padding": "SAME", "StrideH": 1, "StrideW": 1, "FusedActivationFunction": "RELU"}
+    drawn = [
+        Layer("CONV_2D", (1, 4, cols, depth), (8, 3, 3, depth), (1, 4, cols, 8), 0, options, zero_point_out=zero_point)
+        for cols, depth in [(1, 4), (2, 8), (3, 12), (4, 4), (5, 16), (6, 4), (7, 20), (9, 8)]
+    ]
+    with strategy.forced(forced(COLUMNS)):
+        check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=[COLUMNS])
 
 
 @pytest.mark.parametrize("width", [4, 5, 9])

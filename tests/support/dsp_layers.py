@@ -16,8 +16,9 @@ from aboard.target import Target
 from support.weighted_models import ACTIVATIONS, Layer, window_out
 
 DSP, WIDE, TAPS, POINTS = "dsp_s8", "dsp_wide_s8", "dsp_taps_s8", "dsp_points_s8"
+BLOCKS, COLUMNS = "dsp_blocks_s8", "dsp_columns_s8"
 LARGE, ONE, PACKED = "dsp_large_s8", "dsp_one_s8", "dsp_packed_s8"
-NAMES = (DSP, WIDE, TAPS, POINTS, LARGE, ONE, PACKED)
+NAMES = (DSP, WIDE, TAPS, POINTS, BLOCKS, COLUMNS, LARGE, ONE, PACKED)
 TARGET = Target("c -mcpu=cortex-m4 -runtime=standalone")
 
 
@@ -118,6 +119,34 @@ def _convolution(draw: st.DrawFn) -> Layer:
     options |= {"DilationHFactor": dilations[0], "DilationWFactor": dilations[1]}
     shape_in, shape_out = (batch, *size, depth * groups), (batch, *out, channels * groups)
     return Layer("CONV_2D", shape_in, (channels * groups, *window, depth), shape_out, 0, options)
+
+
+@st.composite
+def columns(draw: st.DrawFn) -> Layer:
+    """Draws a layer for `dsp_columns_s8`: windows three pixels wide, rows of any number of results, any epilogue."""
+    taps, depth = draw(st.sampled_from([(1, 12), (1, 24), (2, 12), (3, 4), (3, 8), (3, 16), (4, 12), (6, 4)]))
+    stride, dilation = draw(st.sampled_from([(1, 1), (1, 1), (2, 1), (1, 2)]))
+    padding, channels = draw(st.sampled_from(["SAME", "VALID"])), 4 * draw(st.integers(1, 4))
+    size = draw(st.integers((taps - 1) * dilation + 1, taps * dilation + 6)), draw(st.integers(3, 12))
+    out = [window_out(size[0], taps, stride, dilation, padding), window_out(size[1], 3, 1, 1, padding)]
+    batch = draw(st.integers(1, 2))
+    options = {"Padding": padding, "StrideH": stride, "StrideW": 1, "DilationHFactor": dilation, "DilationWFactor": 1}
+    shapes = (batch, *size, depth), (channels, taps, 3, depth), (batch, *out, channels)
+    layer = _finished(draw, Layer("CONV_2D", *shapes, 0, options))
+    assume(refusal(layer, COLUMNS) is None)
+    return layer
+
+
+@st.composite
+def blocks(draw: st.DrawFn) -> Layer:
+    """Draws a layer for `dsp_blocks_s8`: any window and groups, a multiple of four results in each group."""
+    layer = draw(_convolution())
+    groups, channels = layer.shape_in[3] // layer.shape_weights[3], 4 * draw(st.integers(1, 5))
+    layer.shape_weights = (channels * groups, *layer.shape_weights[1:])
+    layer.shape_out = (*layer.shape_out[:3], channels * groups)
+    layer = _finished(draw, layer)
+    assume(refusal(layer, BLOCKS) is None)
+    return layer
 
 
 @st.composite

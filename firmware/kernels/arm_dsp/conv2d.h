@@ -17,6 +17,7 @@
 #include "aboard/view.h"
 #include "conv2d_windows.h"
 #include "dot.h"
+#include "dot_blocks.h"
 #include "dot_wide.h"
 
 /** Channels that a pass computes. */
@@ -40,9 +41,15 @@ ABOARD_INLINE int8_t *aboard_conv2d_dsp_next(const aboard_conv2d_shape_t *s, int
     return y;
 }
 
-/** Results of the channels of a job for two pixels. */
-ABOARD_INLINE void aboard_conv2d_dsp_pair(const aboard_conv2d_dsp_t *p, aboard_dsp_pair_t *job) {
-    if (p->wide) {
+/** Results of the channels of a job for two pixels, `block` channels at once: 2 or 4, a literal. */
+ABOARD_INLINE void aboard_conv2d_dsp_pair(const aboard_conv2d_dsp_t *p, aboard_dsp_pair_t *job, int32_t block) {
+    if (block == ABOARD_DSP_BLOCK) {
+        if (p->single_rounding) {
+            aboard_dsp_block_single(job);
+        } else {
+            aboard_dsp_block_double(job);
+        }
+    } else if (p->wide) {
         aboard_dsp_pair_wide(job, p->wide);
     } else if (p->single_rounding) {
         aboard_dsp_pair_single(job);
@@ -52,16 +59,17 @@ ABOARD_INLINE void aboard_conv2d_dsp_pair(const aboard_conv2d_dsp_t *p, aboard_d
 }
 
 /** Results of all channels of a pass for two pixels, from their copied windows. */
-ABOARD_INLINE void aboard_conv2d_dsp_epilogue(const aboard_conv2d_dsp_t *p, aboard_dsp_pair_t *job, int8_t *const *y) {
+ABOARD_INLINE void aboard_conv2d_dsp_epilogue(const aboard_conv2d_dsp_t *p, aboard_dsp_pair_t *job, int8_t *const *y,
+                                              int32_t block) {
     const int32_t channels = aboard_conv2d_dsp_channels(p);
-    const int32_t even = channels / 2 * 2;
+    const int32_t even = channels / block * block;
     if (even > 0) {
         job->y0 = y[0];
         job->y1 = y[1];
         job->end = y[0] + even;
-        aboard_conv2d_dsp_pair(p, job);
+        aboard_conv2d_dsp_pair(p, job, block);
     }
-    if (even < channels) {
+    if (block == 2 && even < channels) {
         /* The last block may have only one channel. */
         int8_t last[2][2];
         aboard_dsp_pair_t one = *job;
@@ -69,7 +77,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_epilogue(const aboard_conv2d_dsp_t *p, aboa
         one.y1 = last[1];
         one.end = last[0] + 2;
         one.weights += even / 2 * aboard_conv2d_dsp_block(p);
-        aboard_conv2d_dsp_pair(p, &one);
+        aboard_conv2d_dsp_pair(p, &one, block);
         y[1][even] = last[1][0];
         y[0][even] = last[0][0];
     }
@@ -100,7 +108,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_two(const aboard_conv2d_shape_t *s, int8_t 
 /** Rows [first, last) of one pass; a last single pixel is computed twice. */
 ABOARD_INLINE void aboard_conv2d_dsp_group(const aboard_conv2d_dsp_t *p, const int8_t *x, int8_t *out,
                                            const uint32_t *weights, uint32_t *pairs, int8_t *bytes, int32_t first,
-                                           int32_t last) {
+                                           int32_t last, int32_t block) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const int32_t taps = aboard_conv2d_dsp_taps(s);
     aboard_dsp_pair_t job = {NULL, NULL, NULL, pairs, pairs + taps, {0, 0, 0}, weights, taps / ABOARD_DSP_TAP_GROUP};
@@ -119,7 +127,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_group(const aboard_conv2d_dsp_t *p, const i
             };
             aboard_conv2d_dsp_im2col_lines(s, lines, pairs);
         }
-        aboard_conv2d_dsp_epilogue(p, &job, y);
+        aboard_conv2d_dsp_epilogue(p, &job, y, block);
     }
 }
 
@@ -132,7 +140,8 @@ ABOARD_INLINE bool aboard_conv2d_dsp_flat(const aboard_conv2d_dsp_t *p) {
 
 /** Like aboard_conv2d_dsp_group, if aboard_conv2d_dsp_flat is true: rows without gaps are one long row. */
 ABOARD_INLINE void aboard_conv2d_dsp_pixels(const aboard_conv2d_dsp_t *p, const int8_t *x, int8_t *out,
-                                            const uint32_t *weights, uint32_t *pairs, int32_t first, int32_t last) {
+                                            const uint32_t *weights, uint32_t *pairs, int32_t first, int32_t last,
+                                            int32_t block) {
     const aboard_view_t *in = &p->shape.in;
     const aboard_view_t *to = &p->shape.out;
     const int32_t taps = in->channels / p->shape.groups;
@@ -147,11 +156,34 @@ ABOARD_INLINE void aboard_conv2d_dsp_pixels(const aboard_conv2d_dsp_t *p, const 
             /* A last single pixel is computed twice. */
             aboard_dsp_fill_pair(pairs, a, left > 1 ? a + in->pixel_stride : a, taps);
             y[1] = left > 1 ? y[0] + to->pixel_stride : y[0];
-            aboard_conv2d_dsp_epilogue(p, &job, y);
+            aboard_conv2d_dsp_epilogue(p, &job, y, block);
             a += 2 * in->pixel_stride;
             y[0] += 2 * to->pixel_stride;
         }
         row += rows;
+    }
+}
+
+/** aboard_conv2d_dsp with `block` channels at once, a literal. */
+ABOARD_INLINE void aboard_conv2d_dsp_passes(const aboard_conv2d_dsp_t *p, const int8_t *in, int8_t *out,
+                                            const uint32_t *weights, uint32_t *pairs, int8_t *bytes, int32_t first,
+                                            int32_t last, int32_t block) {
+    const aboard_conv2d_shape_t *s = &p->shape;
+    const int32_t depth = s->in.channels / s->groups;
+    const int32_t channels = aboard_conv2d_dsp_channels(p);
+    const bool padded = s->window_height * s->window_width > 1 || s->pad_top > 0 || s->pad_left > 0;
+    if (aboard_conv2d_dsp_whole(p) && padded) {
+        aboard_im2col_fill_shared(bytes, p->zero_point, depth);
+    }
+    for (int32_t pass = 0; pass < s->groups * p->passes; ++pass) {
+        const int8_t *const x = in + pass / p->passes * depth;
+        int8_t *const y = out + pass * channels;
+        if (aboard_conv2d_dsp_flat(p)) {
+            aboard_conv2d_dsp_pixels(p, x, y, weights, pairs, first, last, block);
+        } else {
+            aboard_conv2d_dsp_group(p, x, y, weights, pairs, bytes, first, last, block);
+        }
+        weights += (channels + 1) / 2 * aboard_conv2d_dsp_block(p);
     }
 }
 
@@ -170,23 +202,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_pixels(const aboard_conv2d_dsp_t *p, const 
 ABOARD_INLINE void aboard_conv2d_dsp(const aboard_conv2d_dsp_t *p, const int8_t *in, int8_t *out,
                                      const uint32_t *weights, uint32_t *pairs, int8_t *bytes, int32_t first,
                                      int32_t last) {
-    const aboard_conv2d_shape_t *s = &p->shape;
-    const int32_t depth = s->in.channels / s->groups;
-    const int32_t channels = aboard_conv2d_dsp_channels(p);
-    const bool padded = s->window_height * s->window_width > 1 || s->pad_top > 0 || s->pad_left > 0;
-    if (aboard_conv2d_dsp_whole(p) && padded) {
-        aboard_im2col_fill_shared(bytes, p->zero_point, depth);
-    }
-    for (int32_t pass = 0; pass < s->groups * p->passes; ++pass) {
-        const int8_t *const x = in + pass / p->passes * depth;
-        int8_t *const y = out + pass * channels;
-        if (aboard_conv2d_dsp_flat(p)) {
-            aboard_conv2d_dsp_pixels(p, x, y, weights, pairs, first, last);
-        } else {
-            aboard_conv2d_dsp_group(p, x, y, weights, pairs, bytes, first, last);
-        }
-        weights += (channels + 1) / 2 * aboard_conv2d_dsp_block(p);
-    }
+    aboard_conv2d_dsp_passes(p, in, out, weights, pairs, bytes, first, last, 2);
 }
 
 #endif

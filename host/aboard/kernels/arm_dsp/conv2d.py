@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from typing_extensions import override
 
-from aboard.ir import Node
+from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_dsp import dot
 from aboard.kernels.contract import (
@@ -53,7 +53,10 @@ class DspS8(PixelPairs):
     name = "dsp_s8"
     exact = True
     keys = frozenset({"arm_dsp"})
+    header: ClassVar[str] = "arm_dsp/conv2d.h"
+    function: ClassVar[str] = "aboard_conv2d_dsp"
     swar: ClassVar[bool] = True
+    block: ClassVar[int] = 2  #: Channels at once.
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
@@ -73,7 +76,7 @@ class DspS8(PixelPairs):
         channels = node.output.shape[3] // groups(node)
         whole = node.input(INPUT).shape[3] // groups(node) % dot.TAP_GROUP == 0
         return (
-            Knob("passes", tuple(n for n in _PASSES if channels % (2 * n) == 0 or n == 1), _PASSES_HELP),
+            Knob("passes", tuple(n for n in _PASSES if channels % (self.block * n) == 0 or n == 1), _PASSES_HELP),
             Knob("lines", (0, 1) if whole else (1,), "Windows are copied row by row, or as one run of whole words."),
             Knob("unroll", self._unrolled(node), "Groups of four taps without a loop, at most."),
         )
@@ -91,8 +94,7 @@ class DspS8(PixelPairs):
         x, y = packing.view(inputs), outputs[0]
         layer = self._layer(node)
         count = groups(node)
-        pack = dot.swar_pairs if self.swar else dot.widened_pairs
-        weights = np.concatenate([pack(part) for part in layer.split(count)])
+        weights = np.concatenate([self._packed(part) for part in layer.split(count)])
         taps = layer.weights.shape[1]
         padded = -(-taps // dot.TAP_GROUP) * dot.TAP_GROUP
         depth = x.channels // count
@@ -100,8 +102,8 @@ class DspS8(PixelPairs):
         wide = self.knob("unroll", self._unrolled(node)[0])
         lines = depth % dot.TAP_GROUP > 0 or self.knob("lines", 0) == 1
         return KernelCall(
-            header="arm_dsp/conv2d.h",
-            function="aboard_conv2d_dsp",
+            header=self.header,
+            function=self.function,
             params_type="aboard_conv2d_dsp_t",
             params={
                 "shape": {**shape_params(node, x, y), "groups": count},
@@ -128,6 +130,10 @@ class DspS8(PixelPairs):
             ),
             slow_epilogue=not layer.is_single_rounding,
         )
+
+    def _packed(self, layer: RequantisedLayer) -> Array:
+        """Returns the weights and constants of a group as the C function reads them."""
+        return dot.swar_pairs(layer) if self.swar else dot.widened_pairs(layer)
 
     def _layer(self, node: Node) -> RequantisedLayer:
         activation = op.attributes(node).activation
