@@ -167,7 +167,8 @@ def shallow(depth: int, channels: int, activation: str = "NONE") -> Layer:
 
 def test_pixels_in_registers() -> None:
     drawn = [shallow(8, 4), shallow(8, 20), shallow(16, 4), shallow(16, 12), shallow(8, 8, "RELU6")]
-    check([(layer.model(), layer.input()) for layer in drawn], opt="speed", names=[POINTS])
+    with strategy.forced(forced(POINTS)):
+        check([(layer.model(), layer.input()) for layer in drawn], opt="speed", names=[POINTS])
 
 
 def many_pixels(depth: int, channels: int) -> Layer:
