@@ -122,7 +122,8 @@ def test_every_entry_of_the_unrolled_loops(zero_point: int, opt: str) -> None:
     # One tap group, odd and even numbers of them, one iteration and more.
     drawn = [pointwise(4 * groups, 2, zero_point) for groups in (1, 2, 3, 8, 13, 15, 16, 17, 31, 32, 34)]
     drawn += [dense(4 * groups, 4, zero_point) for groups in (1, 2, 3, 7, 15, 16, 17, 18, 32, 33, 65, 72, 81, 160)]
-    check([(layer.model(), layer.input()) for layer in drawn], opt=opt)
+    with strategy.forced(extended):
+        check([(layer.model(), layer.input()) for layer in drawn], opt=opt)
 
 
 @pytest.mark.parametrize("opt", ["balanced", "size"])
@@ -135,7 +136,8 @@ def test_matrices_with_a_scale_for_each_channel(opt: str) -> None:
     ]
     # One scale, and a channel whose result is the same for all inputs.
     drawn += [dataclasses.replace(dense(37, 6), outlier=outlier) for outlier in (2**30, -(2**30))]
-    check([(layer.model(), layer.input()) for layer in drawn], opt=opt)
+    with strategy.forced(extended):
+        check([(layer.model(), layer.input()) for layer in drawn], opt=opt)
 
 
 @pytest.mark.parametrize("zero_point", [-128, 5])
@@ -251,7 +253,8 @@ def test_pools(drawn: list[tuple[bytes, np.ndarray]]) -> None:
 @pytest.mark.parametrize(("board", "opt"), [("arm/mps2_an500", "speed"), ("arm/mps2_an505", "size")])
 def test_other_cores_and_preferences(board: str, opt: str) -> None:
     drawn = [pointwise(40, 5), pointwise(12, 4, 3), rows_of(7, 1), rows_of(9, 2, 3), dense(50, 6), dense(64, 8, 3)]
-    check([(layer.model(), layer.input()) for layer in drawn], board, opt)
+    with strategy.forced(extended):
+        check([(layer.model(), layer.input()) for layer in drawn], board, opt)
 
 
 @pytest.mark.parametrize("kind", ["conv", "depthwise"])
@@ -294,4 +297,5 @@ def test_sums_beyond_those_of_pairs_and_one_channel(opt: str) -> None:
         drawn.append(LargeSums("CONV_2D", *shapes, 0, options, least=100))
     # Every entry of the loop over pairs of tap groups, with and without an odd one before it.
     single = [dense(n, 1, zero_point) for n in (1, 4, 7, 30, 33, 64, 68, 90, 129) for zero_point in (-128, 5)]
-    check([(layer.model(), layer.input()) for layer in [*drawn, *single]], opt=opt, names=[LARGE, ONE])
+    with strategy.forced(extended):
+        check([(layer.model(), layer.input()) for layer in [*drawn, *single]], opt=opt, names=[LARGE, ONE])
