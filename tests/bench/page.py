@@ -333,7 +333,9 @@ def _ram_by_core(results: Record, boards: Record) -> str:
         [model, *(_unless_refused(records.get(core, {}), "ram_bytes") for core in boards)]
         for model, records in results.items()
     ]
-    text = "Bytes of aboard by core, with the default options. Kernels of Helium lay out maps and scratch for speed.\n\n"
+    text = (
+        "Bytes of aboard by core, with the default options. Kernels of Helium lay out maps and scratch for speed.\n\n"
+    )
     return text + table(["model", *boards], rows)
 
 

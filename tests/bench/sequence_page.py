@@ -29,7 +29,7 @@ arena, and so do TFLM's interpreters.
 
 
 def peers() -> Record:
-    """Returns TFLM's figures: `source`, `goals`, `models`, `by_core` (of one run, as in the anchors) and `wake_word`."""
+    """Returns TFLM's figures: `source`, `goals`, `models`, `by_core` (as in the anchors) and `wake_word`."""
     found: Record = json.loads(PEERS.read_text(encoding="utf-8"))
     return found
 

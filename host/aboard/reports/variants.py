@@ -91,4 +91,5 @@ def rule(target: Target) -> str:
     price = flash_price(target)
     if not price:
         return f"the fewest {unit(target)}, whatever flash they take (-opt={target.opt})"
-    return f"a byte of flash must save {price:,g} {unit(target)} (-opt={target.opt})"
+    less = ", or a hundred-thousandth of an inference if that is less" if target.opt == "balanced" else ""
+    return f"a byte of flash must save {price:,g} {unit(target)}{less} (-opt={target.opt})"

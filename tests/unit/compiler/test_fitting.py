@@ -72,7 +72,7 @@ def test_so_it_is_with_other_options(core: str, attributes: str) -> None:
     assert size[1] <= balanced[1]
 
 
-@pytest.mark.parametrize("model", models.available(["hello_world"]))
+@pytest.mark.parametrize("model", models.available(["ad"]))
 def test_code_that_is_no_smaller_is_that_of_balanced(model: str) -> None:
     """Kernels of the Cortex-M55 are mostly assembler, and -Os makes the rest of some models larger."""
     size, balanced = (

@@ -25,14 +25,17 @@ class Prices:
 
 
 #: Prices by `-opt`. With 30 for `balanced`, a kilobyte of flash saves 31,000, about a hundredth of an inference of the
-#: benchmark models on Cortex-M4, which take 38 to 280 kilobytes. Scratch costs only with `size`: it lies in the arena, where the
-#: schedule finds room for it beside maps that are larger.
+#: benchmark models on Cortex-M4, which take 38 to 280 kilobytes; `SHARE` limits it for shorter inferences. Scratch
+#: costs only with `size`: it lies in the arena, where the schedule finds room for it beside maps that are larger.
 PRICES = {"speed": Prices(0.0, 0.0), "balanced": Prices(30.0, 0.0), "size": Prices(1000.0, 1.0)}
 
 #: Cycles that a byte of unrolled code must save within a kernel that chooses its unrolling. The value is the same
 #: for all `-opt`: the kernel decides before its cost is compared with others.
 UNROLLED_CODE_PRICE = 80
 
+#: Share of an inference that a byte must save with `balanced` if that is less than its price: a kilobyte, a hundredth.
+#: Models of some thousand cycles would else take slow kernels for a few bytes.
+SHARE = 1 / (100 * 1024)
 
 #: Products of an instruction of the cores that the price of `balanced` holds for. A core with more products takes fewer
 #: cycles for an inference, of which a byte must then save fewer.
@@ -50,3 +53,14 @@ def prices(target: Target) -> Prices:
 def flash_price(target: Target) -> float:
     """Returns the cycles of an inference that a byte of flash must save on a target."""
     return prices(target).flash
+
+
+def flash_price_of(target: Target, fastest: float) -> float:
+    """Returns the price of a byte of flash for a model.
+
+    Args:
+        target: The target.
+        fastest: Cycles of an inference with the fastest kernels.
+    """
+    price = flash_price(target)
+    return min(price, fastest * SHARE) if target.opt == "balanced" else price
