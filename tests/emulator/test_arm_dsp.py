@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import aboard
-from aboard.kernels.contract import Implementation
 from aboard.kernels.select import strategy
 from support import oracle
 from support.dsp_layers import (
@@ -33,6 +32,7 @@ from support.dsp_layers import (
     window_layer,
 )
 from support.examples import either
+from support.preferred import preferred
 from support.tflite_builder import ModelBuilder
 from support.weighted_models import ACTIVATIONS, Layer, window_out
 
@@ -60,22 +60,6 @@ def check(
                 np.testing.assert_array_equal(device.run(x, model=f"m{number}"), wanted, err_msg=f"model {number}")
 
 
-def extended(explained: strategy.Explanation) -> Implementation | None:
-    """Chooses a kernel of the extension where portable C costs less."""
-    able = [c.implementation for c in explained.candidates if not c.refused and c.implementation.name in NAMES]
-    return None if explained.chosen is None or explained.chosen.implementation in able or not able else able[0]
-
-
-def forced(name: str) -> strategy.Rule:
-    """Returns a rule that chooses a kernel wherever it accepts a layer."""
-
-    def rule(explained: strategy.Explanation) -> Implementation | None:
-        able = (c.implementation for c in explained.candidates if not c.refused)
-        return next((kernel for kernel in able if kernel.name == name), None)
-
-    return rule
-
-
 # Without shrinking: an example takes seconds, and the message names the layer.
 @settings(
     max_examples=either(5, 2),
@@ -92,7 +76,7 @@ def test_random_layers(drawn: list[Layer], opt: str) -> None:
     if opt == "speed":
         check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=(*NAMES, "portable_s8"))
         return
-    with strategy.forced(extended):
+    with strategy.forced(preferred(*NAMES)):
         check([(layer.model(), layer.input()) for layer in drawn], opt=opt)
 
 
@@ -122,7 +106,7 @@ def test_every_entry_of_the_unrolled_loops(zero_point: int, opt: str) -> None:
     # One tap group, odd and even numbers of them, one iteration and more.
     drawn = [pointwise(4 * groups, 2, zero_point) for groups in (1, 2, 3, 8, 13, 15, 16, 17, 31, 32, 34)]
     drawn += [dense(4 * groups, 4, zero_point) for groups in (1, 2, 3, 7, 15, 16, 17, 18, 32, 33, 65, 72, 81, 160)]
-    with strategy.forced(extended):
+    with strategy.forced(preferred(*NAMES)):
         check([(layer.model(), layer.input()) for layer in drawn], opt=opt)
 
 
@@ -136,7 +120,7 @@ def test_matrices_with_a_scale_for_each_channel(opt: str) -> None:
     ]
     # One scale, and a channel whose result is the same for all inputs.
     drawn += [dataclasses.replace(dense(37, 6), outlier=outlier) for outlier in (2**30, -(2**30))]
-    with strategy.forced(extended):
+    with strategy.forced(preferred(*NAMES)):
         check([(layer.model(), layer.input()) for layer in drawn], opt=opt)
 
 
@@ -157,7 +141,7 @@ def test_every_number_of_words_of_two_taps(zero_point: int, opt: str) -> None:
     drawn += [window_layer((5, 13, 6), (3, taps), 1, dilation) for taps, dilation in ((3, 2), (5, 3))]
     for layer in drawn:
         layer.zero_point_out = zero_point
-    with strategy.forced(forced(PACKED)):
+    with strategy.forced(preferred(PACKED)):
         check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=[PACKED])
 
 
@@ -169,7 +153,7 @@ def shallow(depth: int, channels: int, activation: str = "NONE") -> Layer:
 
 def test_pixels_in_registers() -> None:
     drawn = [shallow(8, 4), shallow(8, 20), shallow(16, 4), shallow(16, 12), shallow(8, 8, "RELU6")]
-    with strategy.forced(forced(POINTS)):
+    with strategy.forced(preferred(POINTS)):
         check([(layer.model(), layer.input()) for layer in drawn], opt="speed", names=[POINTS])
 
 
@@ -183,7 +167,7 @@ def test_every_entry_with_wide_weights() -> None:
     pairs = [(1, 4), (3, 6), (5, 3), (6, 2), (7, 8), (8, 5), (9, 4), (13, 3), (16, 6)]
     drawn = [many_pixels(4 * groups, channels) for groups, channels in pairs]
     # By cycles some of them are computed otherwise.
-    with strategy.forced(forced(WIDE)):
+    with strategy.forced(preferred(WIDE)):
         check([(layer.model(), layer.input()) for layer in drawn], opt="speed", names=[WIDE])
 
 
@@ -194,7 +178,7 @@ def test_every_entry_with_wide_weights() -> None:
 def test_every_entry_of_blocks_of_four_channels(zero_point: int, opt: str) -> None:
     # One tap group to more than two iterations of eight; the last pixel of three has no neighbour.
     drawn = [pointwise(4 * groups, 8, zero_point) for groups in (*range(1, 10), 15, 16, 17, 24)]
-    with strategy.forced(forced(BLOCKS)):
+    with strategy.forced(preferred(BLOCKS)):
         check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=[BLOCKS])
 
 
@@ -208,7 +192,7 @@ def test_every_width_of_shared_columns(zero_point: int, opt: str) -> None:
         Layer("CONV_2D", (1, 4, cols, depth), (8, 3, 3, depth), (1, 4, cols, 8), 0, options, zero_point_out=zero_point)
         for cols, depth in [(1, 4), (2, 8), (3, 12), (4, 4), (5, 16), (6, 4), (7, 20), (9, 8)]
     ]
-    with strategy.forced(forced(COLUMNS)):
+    with strategy.forced(preferred(COLUMNS)):
         check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=[COLUMNS])
 
 
@@ -253,7 +237,7 @@ def test_pools(drawn: list[tuple[bytes, np.ndarray]]) -> None:
 @pytest.mark.parametrize(("board", "opt"), [("arm/mps2_an500", "speed"), ("arm/mps2_an505", "size")])
 def test_other_cores_and_preferences(board: str, opt: str) -> None:
     drawn = [pointwise(40, 5), pointwise(12, 4, 3), rows_of(7, 1), rows_of(9, 2, 3), dense(50, 6), dense(64, 8, 3)]
-    with strategy.forced(extended):
+    with strategy.forced(preferred(*NAMES)):
         check([(layer.model(), layer.input()) for layer in drawn], board, opt)
 
 
@@ -297,5 +281,5 @@ def test_sums_beyond_those_of_pairs_and_one_channel(opt: str) -> None:
         drawn.append(LargeSums("CONV_2D", *shapes, 0, options, least=100))
     # Every entry of the loop over pairs of tap groups, with and without an odd one before it.
     single = [dense(n, 1, zero_point) for n in (1, 4, 7, 30, 33, 64, 68, 90, 129) for zero_point in (-128, 5)]
-    with strategy.forced(extended):
+    with strategy.forced(preferred(*NAMES)):
         check([(layer.model(), layer.input()) for layer in [*drawn, *single]], opt=opt, names=[LARGE, ONE])

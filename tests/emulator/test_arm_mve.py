@@ -15,8 +15,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import aboard
+from aboard.kernels.select import strategy
 from support import mve_layers, oracle
 from support.examples import either
+from support.preferred import preferred
 from support.tflite_builder import ModelBuilder
 from support.weighted_models import Layer
 
@@ -29,7 +31,8 @@ def check(
     cases: Sequence[tuple[bytes, np.ndarray]], with_helium: bool = True, toolchain: str = "arm-none-eabi-gcc"
 ) -> None:
     """Fails unless all models, in one image, give the reference's bytes, with kernels for Helium alone or without."""
-    modules = [aboard.compile(model, board=BOARD, name=f"m{i}") for i, (model, _) in enumerate(cases)]
+    with strategy.forced(preferred(MVE)):
+        modules = [aboard.compile(model, board=BOARD, name=f"m{i}") for i, (model, _) in enumerate(cases)]
     for module in modules:
         assert all((node.implementation == MVE) is with_helium for node in module.manifest.nodes)
     with tempfile.TemporaryDirectory() as folder:

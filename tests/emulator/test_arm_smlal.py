@@ -15,8 +15,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import aboard
+from aboard.kernels.select import strategy
 from support import oracle
 from support.examples import either
+from support.preferred import preferred
 from support.smlal_layers import NAME, layers
 from support.weighted_models import Layer
 
@@ -28,12 +30,9 @@ KINDS = ("CONV_2D", "CONV_2D", "FULLY_CONNECTED")
 def check(drawn: Sequence[Layer]) -> None:
     """Fails unless all layers, in one image, give the reference's bytes, with kernels that use SMLAL alone."""
     cases = [(layer.model(), layer.input()) for layer in drawn]
-    modules = [aboard.compile(model, board=BOARD, name=f"m{i}") for i, (model, _) in enumerate(cases)]
-    for layer, module in zip(drawn, modules, strict=True):
-        # A kernel for few outputs costs less for up to four.
-        may_be_other = layer.kind == "FULLY_CONNECTED" and layer.shape_out[-1] <= 4
-        allowed = {NAME, "portable_few_s8"} if may_be_other else {NAME}
-        assert {node.implementation for node in module.manifest.nodes} <= allowed
+    with strategy.forced(preferred(NAME)):
+        modules = [aboard.compile(model, board=BOARD, name=f"m{i}") for i, (model, _) in enumerate(cases)]
+    assert {node.implementation for module in modules for node in module.manifest.nodes} == {NAME}
     with tempfile.TemporaryDirectory() as folder:
         project = aboard.create(modules, board=BOARD, path=Path(folder) / "project")
         project.build()

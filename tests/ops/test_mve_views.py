@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 import aboard
 from aboard.ir import Node
 from aboard.kernels.contract import Implementation, View
+from aboard.kernels.select import strategy
 from support import kernel_call, kernel_views, mve_layers, one_op, sanitized
 from support.examples import either, examples
 from support.kernel_points import tuned
 from support.mve_layers import NAME, TARGET, implementation, refusal
+from support.preferred import preferred
 from support.weighted_models import Layer
 
 SETTINGS = settings(deadline=None, suppress_health_check=list(HealthCheck))
@@ -25,7 +27,8 @@ SETTINGS = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 def check(model: bytes, x: np.ndarray) -> None:
     """Fails unless a model, whose nodes all are for Helium, gives the results of its ops under sanitizers."""
-    module = aboard.compile(model, target=str(TARGET), name="model")
+    with strategy.forced(preferred(NAME)):
+        module = aboard.compile(model, target=str(TARGET), name="model")
     assert {node.implementation for node in module.manifest.nodes} == {NAME}
     with tempfile.TemporaryDirectory() as folder:
         got = sanitized.run(module, {module.manifest.inputs[0].name: x}, Path(folder))

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 import aboard
 from aboard.kernels.contract import View
+from aboard.kernels.select import strategy
 from aboard.target import Target
 from support import kernel_call, kernel_views, one_op, sanitized
 from support.examples import examples
+from support.preferred import preferred
 from support.smlal_layers import TARGET, implementation, layers, refusal
 from support.weighted_models import Layer
 
@@ -49,7 +51,8 @@ def test_rings_of_rows(kind: str, stride: int) -> None:
 @given(st.sampled_from([*CONVOLUTIONS, "FULLY_CONNECTED"]).flatmap(layers))
 def test_sanitized(layer: Layer) -> None:
     model, x = layer.model(), layer.input()
-    module = aboard.compile(model, target=str(TARGET), name="model")
+    with strategy.forced(preferred("smlal_s8")):
+        module = aboard.compile(model, target=str(TARGET), name="model")
     assert {node.implementation for node in module.manifest.nodes} == {"smlal_s8"}
     with tempfile.TemporaryDirectory() as folder:
         got = sanitized.run(module, {module.manifest.inputs[0].name: x}, Path(folder))
