@@ -217,24 +217,33 @@ ABOARD_INLINE const uint32_t *aboard_dsp_block_double_results(const aboard_dsp_p
     return w;
 }
 
-/** See above. */
-ABOARD_SHARED void aboard_dsp_block_single(const aboard_dsp_pair_t *p) {
+/** Computes the sums of a block; returns the end of its weights. */
+typedef const uint32_t *(*aboard_dsp_block_sums_t)(const aboard_dsp_pair_t *p, const uint32_t *w,
+                                                   uint32_t sums[2][ABOARD_DSP_BLOCK]);
+
+/** Stores the results of channels n to n + 3; returns the end of their constants. */
+typedef const uint32_t *(*aboard_dsp_block_results_t)(const aboard_dsp_pair_t *p, const uint32_t *w, int32_t n,
+                                                      uint32_t sums[2][ABOARD_DSP_BLOCK]);
+
+/** All channels of two pixels. */
+ABOARD_INLINE void aboard_dsp_blocks(const aboard_dsp_pair_t *p, aboard_dsp_block_sums_t add,
+                                     aboard_dsp_block_results_t store) {
     const uint32_t *w = p->weights;
     for (int32_t n = 0; p->y0 + n != p->end; n += ABOARD_DSP_BLOCK) {
         uint32_t sums[2][ABOARD_DSP_BLOCK];
-        w = aboard_dsp_block_sums(p, w, sums);
-        w = aboard_dsp_block_single_results(p, w, n, sums);
+        w = add(p, w, sums);
+        w = store(p, w, n, sums);
     }
 }
 
 /** See above. */
+ABOARD_SHARED void aboard_dsp_block_single(const aboard_dsp_pair_t *p) {
+    aboard_dsp_blocks(p, aboard_dsp_block_sums, aboard_dsp_block_single_results);
+}
+
+/** See above. */
 ABOARD_SHARED void aboard_dsp_block_double(const aboard_dsp_pair_t *p) {
-    const uint32_t *w = p->weights;
-    for (int32_t n = 0; p->y0 + n != p->end; n += ABOARD_DSP_BLOCK) {
-        uint32_t sums[2][ABOARD_DSP_BLOCK];
-        w = aboard_dsp_block_sums(p, w, sums);
-        w = aboard_dsp_block_double_results(p, w, n, sums);
-    }
+    aboard_dsp_blocks(p, aboard_dsp_block_sums, aboard_dsp_block_double_results);
 }
 
 #endif

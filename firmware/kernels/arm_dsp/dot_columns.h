@@ -144,22 +144,12 @@ ABOARD_INLINE const uint32_t *aboard_dsp_column_sums(const aboard_dsp_pair_t *p,
 
 /** See above. */
 ABOARD_SHARED void aboard_dsp_column_single(const aboard_dsp_pair_t *p) {
-    const uint32_t *w = p->weights;
-    for (int32_t n = 0; p->y0 + n != p->end; n += ABOARD_DSP_BLOCK) {
-        uint32_t sums[2][ABOARD_DSP_BLOCK];
-        w = aboard_dsp_column_sums(p, w, sums);
-        w = aboard_dsp_block_single_results(p, w, n, sums);
-    }
+    aboard_dsp_blocks(p, aboard_dsp_column_sums, aboard_dsp_block_single_results);
 }
 
 /** See above. */
 ABOARD_SHARED void aboard_dsp_column_double(const aboard_dsp_pair_t *p) {
-    const uint32_t *w = p->weights;
-    for (int32_t n = 0; p->y0 + n != p->end; n += ABOARD_DSP_BLOCK) {
-        uint32_t sums[2][ABOARD_DSP_BLOCK];
-        w = aboard_dsp_column_sums(p, w, sums);
-        w = aboard_dsp_block_double_results(p, w, n, sums);
-    }
+    aboard_dsp_blocks(p, aboard_dsp_column_sums, aboard_dsp_block_double_results);
 }
 
 /** See above. */

@@ -6,6 +6,7 @@ the prices. On a core whose cycles are not known, an instruction counts as a cyc
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from aboard.target import Target
@@ -50,17 +51,13 @@ def prices(target: Target) -> Prices:
     return replace(found, flash=found.flash * _PRODUCTS / max(best.macs, _PRODUCTS))
 
 
-def flash_price(target: Target) -> float:
-    """Returns the cycles of an inference that a byte of flash must save on a target."""
-    return prices(target).flash
-
-
-def flash_price_of(target: Target, fastest: float) -> float:
-    """Returns the price of a byte of flash for a model.
+def flash_price(target: Target, fastest: float = math.inf) -> float:
+    """Returns the cycles of an inference that a byte of flash must save.
 
     Args:
         target: The target.
-        fastest: Cycles of an inference with the fastest kernels.
+        fastest: Cycles of an inference with the fastest kernels, which limit the price of `balanced`; infinite for a
+            node whose model is not known.
     """
-    price = flash_price(target)
+    price = prices(target).flash
     return min(price, fastest * SHARE) if target.opt == "balanced" else price

@@ -24,7 +24,7 @@ from functools import cached_property
 from aboard.kernels.contract import Implementation
 from aboard.kernels.select import code_size
 from aboard.kernels.select.cost_model import KernelCost
-from aboard.kernels.select.price import flash_price_of, prices
+from aboard.kernels.select.price import flash_price, prices
 from aboard.target import Target
 
 #: A price above which no saving pays for a byte.
@@ -79,7 +79,7 @@ class VariantChoice:
         self._base = sum(self._fixed.values()) + code_size.frame(target, len(options), 0)
         self._ram_price = prices(target).ram
         fastest = sum(min(variant.cost.time for variant in variants) for variants in options)
-        price = flash_price_of(target, fastest)
+        price = flash_price(target, fastest)
         if budget is None:
             self.chosen = self._settled(price)
         else:
