@@ -8,14 +8,17 @@ import numpy as np
 import pytest
 
 import aboard
+from aboard.kernels.select import strategy
 from support import oracle, reductions
+from support.preferred import preferred
 
 
 @pytest.mark.parametrize(("board", "kernel"), [("arm/mps2_an386", "dsp_s8"), ("arm/mps3_an547", "arm_mve_s8")])
 def test_reductions(board: str, kernel: str, tmp_path: Path) -> None:
     data = reductions.model(reductions.CASES)
     feeds = [[reductions.values(case, seed) for case in reductions.CASES] for seed in range(2)]
-    module = aboard.compile(data, board=board, name="model")
+    with strategy.forced(preferred(kernel)):
+        module = aboard.compile(data, board=board, name="model")
     assert {node.implementation for node in module.manifest.nodes} == {kernel}
     project = aboard.create(module, board=board, path=tmp_path / "project")
     project.build()

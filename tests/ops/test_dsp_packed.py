@@ -86,18 +86,21 @@ def test_rings_of_rows(stride: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("window", "stride", "dilation", "depth", "wanted"),
+    ("window", "stride", "dilation", "depth", "size", "wanted"),
     [
-        (5, 1, 1, 24, PACKED),
-        (7, 1, 1, 16, PACKED),
-        (5, 2, 1, 48, PACKED),
-        (3, 1, 2, 16, PACKED),
-        (3, 1, 1, 33, PACKED),
-        (3, 1, 1, 24, DSP),
+        (5, 1, 1, 24, 14, PACKED),
+        (7, 1, 1, 16, 14, PACKED),
+        (5, 2, 1, 48, 14, PACKED),
+        (3, 1, 2, 16, 14, PACKED),
+        (3, 1, 1, 33, 14, PACKED),
+        (3, 1, 1, 24, 14, PACKED),
+        (3, 1, 1, 24, 6, DSP),
     ],
 )
-def test_who_computes_which_windows(window: int, stride: int, dilation: int, depth: int, wanted: str) -> None:
-    layer = window_layer((14, 14, depth), (window, window), stride, dilation)
+def test_who_computes_which_windows(
+    window: int, stride: int, dilation: int, depth: int, size: int, wanted: str
+) -> None:
+    layer = window_layer((size, size, depth), (window, window), stride, dilation)
     (node,) = load(layer.model(), name="model").nodes
     assert choose(node, TARGET).implementation.name == wanted
 
