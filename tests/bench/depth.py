@@ -1,6 +1,6 @@
 """Measures how compile time grows with the layers of a model; writes the table of the page on performance.
 
-python tests/bench/depth.py             chains of 25 to 500 layers and MobileNetV2; writes the table
+python tests/bench/depth.py             chains of 25 to 500 layers and MobileNetV2 1.0; writes the table
 python tests/bench/depth.py 25 50       chains of so many layers; only prints
 
 A chain has convolutions, depthwise convolutions and additions in four stages (`support.chain_models`). Seconds are
@@ -21,10 +21,9 @@ BEGIN, END = "<!-- depth: written by tests/bench/depth.py -->", "<!-- /depth -->
 sys.path[:0] = [str(ROOT / "host"), str(ROOT / "tests")]
 
 from bench import markdown, measure  # noqa: E402  found through the line above
-from support import chain_models, keras_weights  # noqa: E402  likewise
+from support import chain_models  # noqa: E402  likewise
 
 LAYERS = (25, 50, 100, 200, 500)
-MOBILENET = ROOT / "tests" / "data" / "keras" / "mobilenet_v2.tflite.xz"
 _MEGABYTE = 1_000_000
 
 
@@ -44,7 +43,7 @@ def main(words: Sequence[str]) -> None:
     rows = [row(f"chain of {count} layers", chain_models.chain(count)) for count in map(int, words or LAYERS)]
     if words:
         return
-    rows.append(row("MobileNetV2 0.35, 224x224", keras_weights.unpack(MOBILENET, 1)))
+    rows.append(row("MobileNetV2 1.0, 224x224", chain_models.mobilenet_v2()))
     text = markdown.table(("model", "CPU seconds", "peak memory, MB"), rows)
     page = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(markdown.with_section(page, BEGIN, END, text), encoding="utf-8")

@@ -9,6 +9,9 @@ from support.tflite_builder import ModelBuilder
 #: Stages of a network; the first layer of each halves rows and columns.
 STAGES = 4
 
+#: Blocks of MobileNetV2: factor of the expansion, channels behind it, blocks, and stride of the first one.
+_MOBILENET_V2 = [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)]
+
 
 def chain(layers: int, size: int = 64, channels: int = 8) -> bytes:
     """Returns a TFLite file of a network with some layers: convolutions, depthwise convolutions and additions.
@@ -22,6 +25,27 @@ def chain(layers: int, size: int = 64, channels: int = 8) -> bytes:
         channels: Channels between blocks; inside a block there are four times as many.
     """
     return _Chain(size, channels).build(layers)
+
+
+def mobilenet_v2(size: int = 224) -> bytes:
+    """Returns a TFLite file with the convolutions and additions of MobileNetV2 1.0, with drawn weights.
+
+    Args:
+        size: Rows and columns of the input.
+    """
+    net = _Chain(size, channels=0)
+    net._convolve(32, taps=3, stride=2)
+    for expansion, channels, blocks, stride in _MOBILENET_V2:
+        for block in range(blocks):
+            skip = net.at
+            if expansion > 1:
+                net._convolve(expansion * net.width)
+            net._convolve_channels(stride if block == 0 else 1)
+            net._convolve(channels)
+            if block > 0:
+                net._add(skip)
+    net._convolve(1280)
+    return net.model.build(["x"], [net.at])
 
 
 class _Chain:
@@ -62,9 +86,9 @@ class _Chain:
         weights = self.rng.integers(-127, 128, (width, taps, taps, self.width))
         self._weighted("CONV_2D", weights, 0, width, stride, {})
 
-    def _convolve_channels(self) -> None:
+    def _convolve_channels(self, stride: int = 1) -> None:
         weights = self.rng.integers(-127, 128, (1, 3, 3, self.width))
-        self._weighted("DEPTHWISE_CONV_2D", weights, 3, self.width, 1, {"DepthMultiplier": 1})
+        self._weighted("DEPTHWISE_CONV_2D", weights, 3, self.width, stride, {"DepthMultiplier": 1})
 
     def _weighted(
         self, kind: str, weights: np.ndarray, axis: int, width: int, stride: int, options: dict[str, int]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 
 import numpy as np
 
 from aboard.base import quoting
 from aboard.errors import VerifyError
 from aboard.ir import Array
+from aboard.ir.numerics import INT32_MAX, INT32_MIN
 from aboard.kernels.contract import Literal
 
 _C_TYPES = {
@@ -25,6 +28,7 @@ _C_TYPES = {
     "float32": "float",
 }
 WIDTH = 120
+_MARGIN = "   "
 
 
 def c_type(dtype: np.dtype[np.generic]) -> str:
@@ -63,7 +67,7 @@ def literal(value: Literal) -> str:
     if isinstance(value, float):
         return floating(value)
     if isinstance(value, int):
-        return "INT32_MIN" if value == -(2**31) else str(value)
+        return "INT32_MIN" if value == INT32_MIN else str(value)
     if isinstance(value, Mapping):
         return "{" + ", ".join(f".{name} = {literal(field)}" for name, field in value.items()) + "}"
     return "{" + ", ".join(literal(item) for item in value) + "}"
@@ -97,26 +101,28 @@ def array(name: str, values: Array, align: int, storage: str = "static const", s
     """
     placed = "" if section is None else f" ABOARD_SECTION({quoting.c_string(section)})"
     head = f"{storage} {c_type(values.dtype)} {name}[{values.size}] ABOARD_ALIGNED({align}){placed} = {{"
-    return "\n".join([head, *_filled([_element(v) for v in values.reshape(-1).tolist()]), "};"])
+    return "\n".join([head, *_filled(_elements(values.reshape(-1))), "};"])
 
 
-def _element(value: float) -> str:
-    if isinstance(value, int) and value == -(2**31):
-        return "INT32_MIN"
-    if isinstance(value, int) and not isinstance(value, bool) and value > 2**31 - 1:
-        return f"{value}u"
-    return literal(value)
+def _elements(values: Array) -> list[str]:
+    numbers = values.tolist()
+    if values.dtype.kind not in "iu":
+        return list(map(literal, numbers))
+    words = [str(number) if number <= INT32_MAX else f"{number}u" for number in numbers]
+    if INT32_MIN in numbers:
+        return ["INT32_MIN" if number == INT32_MIN else word for number, word in zip(numbers, words, strict=True)]
+    return words
 
 
 def _filled(words: Sequence[str]) -> Iterator[str]:
-    line = "   "
-    for word in words:
-        if len(line) + len(word) + 2 > WIDTH:
-            yield line
-            line = "   "
-        line += f" {word},"
-    if line.strip():
-        yield line
+    """Yields lines of at most `WIDTH` characters: a margin, then each word behind a space and with a comma."""
+    ends = list(accumulate(len(word) + 2 for word in words))
+    first = 0
+    while first < len(words):
+        before = ends[first - 1] if first else 0
+        behind = max(first + 1, bisect_right(ends, before + WIDTH - len(_MARGIN)))
+        yield _MARGIN + "".join(f" {word}," for word in words[first:behind])
+        first = behind
 
 
 def comment(lines: Sequence[str]) -> str:

@@ -28,6 +28,22 @@ def test_array_lines_stay_within_the_limit() -> None:
     assert max(map(len, text.splitlines())) <= c_text.WIDTH
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.float32])
+def test_array_lines_are_filled_with_all_elements(dtype: type) -> None:
+    values = np.random.default_rng(1).integers(-128, 128, 997).astype(dtype)
+    lines = c_text.array("w", values, 4).splitlines()[1:-1]
+    words = [line.split() for line in lines]
+    read = [word.removesuffix(",").removesuffix("f") for line in words for word in line]
+    np.testing.assert_array_equal(np.array(read, np.float64), values)
+    assert max(map(len, lines)) <= c_text.WIDTH
+    for line, (first, *_) in zip(lines, words[1:], strict=False):
+        assert len(line) + 1 + len(first) > c_text.WIDTH
+
+
+def test_an_array_without_elements_has_no_line() -> None:
+    assert c_text.array("w", np.zeros(0, np.int8), 4) == "static const int8_t w[0] ABOARD_ALIGNED(4) = {\n};"
+
+
 def test_a_type_without_a_c_twin_is_refused() -> None:
     with pytest.raises(VerifyError, match=r"constant of type complex64: no C type, expected one of int8"):
         c_text.array("w", np.zeros(1, np.complex64), 4)

@@ -12,6 +12,7 @@ from enum import IntEnum
 import numpy as np
 
 from aboard.ir import Array, Node, Rounding
+from aboard.ir.fingerprint import Memo
 from aboard.ir.numerics import INT32_MAX, INT32_MIN, Int64, wrap32
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import Literal, UnsupportedNodeError
@@ -26,6 +27,10 @@ LANES = 4
 
 #: Largest right shift of the instruction that narrows 32 to 16 bits.
 _MAX_NARROWING = 16
+
+#: Single roundings of layers: kernels ask for them when they refuse a node, when they are priced and when they are
+#: lowered, and large networks have more channels than `find` remembers.
+_SINGLE: Memo[tuple[int, Int64] | None] = Memo(4096)
 
 
 class EpilogueForm(IntEnum):
@@ -129,6 +134,18 @@ def _single(
     channel: type[DoubleRounding],
 ) -> tuple[int, Int64] | None:
     """Returns shift and constants of a single rounding for each channel, or None if a channel has none."""
+    key = (*(values.tobytes() for values in (ends, folded, multiplier, shift)), result, channel)
+    return _SINGLE.get(key, lambda: _found(ends, folded, multiplier, shift, result, channel))
+
+
+def _found(
+    ends: Int64,
+    folded: Int64,
+    multiplier: Int64,
+    shift: Int64,
+    result: tuple[int, int, int],
+    channel: type[DoubleRounding],
+) -> tuple[int, Int64] | None:
     if ends.min() < INT32_MIN or ends.max() > INT32_MAX or shift.max() > 0:
         return None
     channels = [
