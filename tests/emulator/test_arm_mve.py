@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import aboard
+from aboard.kernels.contract import Implementation
 from aboard.kernels.select import strategy
 from support import mve_layers, oracle
 from support.examples import either
@@ -28,13 +29,20 @@ BATCH = 8
 
 
 def check(
-    cases: Sequence[tuple[bytes, np.ndarray]], with_helium: bool = True, toolchain: str = "arm-none-eabi-gcc"
+    cases: Sequence[tuple[bytes, np.ndarray]],
+    with_helium: bool = True,
+    toolchain: str = "arm-none-eabi-gcc",
+    kernel: str = MVE,
 ) -> None:
-    """Fails unless all models, in one image, give the reference's bytes, with kernels for Helium alone or without."""
-    with strategy.forced(preferred(MVE)):
+    """Fails unless all models, in one image, give the reference's bytes, with a kernel for Helium alone or without."""
+
+    def rule(explained: strategy.Explanation) -> Implementation | None:
+        return next((c.implementation for c in explained.candidates if c.implementation.name == kernel), None)
+
+    with strategy.forced(rule if kernel != MVE else preferred(kernel)):
         modules = [aboard.compile(model, board=BOARD, name=f"m{i}") for i, (model, _) in enumerate(cases)]
     for module in modules:
-        assert all((node.implementation == MVE) is with_helium for node in module.manifest.nodes)
+        assert all((node.implementation == kernel) is with_helium for node in module.manifest.nodes)
     with tempfile.TemporaryDirectory() as folder:
         project = aboard.create(modules, board=BOARD, path=Path(folder) / "project")
         project.build(toolchain)
@@ -133,6 +141,17 @@ def test_slices_of_wider_tensors(kind: str) -> None:
     build.op("CONCATENATION", ["ya", "yb"], ["y"], {"Axis": 3})
     x = rng.integers(-128, 128, (1, 7, 5, 2 * depth)).astype(np.int8)
     check([(build.build(["x"], ["y"]), x)])
+
+
+def test_matrices_row_by_row() -> None:
+    """Every number of rows in a last block, lengths around one vector, every form of requantisation."""
+    shapes = [(1, 15, 1), (2, 16, 2), (1, 33, 3), (1, 1, 4), (3, 17, 5), (1, 130, 9)]
+    forms = [{"zero_point_out": -128}, {"zero_point_out": 5}, {"spread": 0.001}]
+    layers = [
+        Layer("FULLY_CONNECTED", (samples, inputs), (outputs, inputs), (samples, outputs), 0, **form)  # type: ignore[arg-type]
+        for (samples, inputs, outputs), form in zip(shapes, forms * 2, strict=True)
+    ]
+    check([(layer.model(), layer.input()) for layer in layers], kernel=mve_layers.ROWS)
 
 
 def test_long_sums_go_through_a_loop() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from aboard.kernels.select import strategy
 from support import kernel_call, kernel_views, mve_layers, one_op, sanitized
 from support.examples import either, examples
 from support.kernel_points import tuned
-from support.mve_layers import NAME, TARGET, implementation, refusal
+from support.mve_layers import NAME, ROWS, TARGET, implementation, refusal
 from support.preferred import preferred
 from support.weighted_models import Layer
 
@@ -57,12 +58,14 @@ def test_convolutions_in_any_rows(data: st.DataObject, layer: Layer) -> None:
     kernel_views.check(layer, at_a_point, TARGET, x, y, data.draw(kernel_call.row_ranges(y.rows, 1)))
 
 
+@pytest.mark.parametrize("name", [NAME, ROWS])
 @settings(SETTINGS, max_examples=examples(12))
 @given(st.data(), mve_layers.matrix_layers())
-def test_fully_connected_in_any_rows(data: st.DataObject, layer: Layer) -> None:
+def test_fully_connected_in_any_rows(name: str, data: st.DataObject, layer: Layer) -> None:
     assert refusal(layer) is None
     x, y = (View.whole(shape, 1) for shape in (layer.shape_in, layer.shape_out))
-    kernel_views.check(layer, implementation, TARGET, x, y, data.draw(kernel_call.row_ranges(y.rows, 1)))
+    chosen = partial(implementation, name=name)
+    kernel_views.check(layer, chosen, TARGET, x, y, data.draw(kernel_call.row_ranges(y.rows, 1)))
 
 
 @pytest.mark.parametrize("stride", [1, 2])

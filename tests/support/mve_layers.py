@@ -13,13 +13,13 @@ from aboard.target import Target
 from support.tflite_builder import ModelBuilder
 from support.weighted_models import ACTIVATIONS, Layer, window_out
 
-NAME = "arm_mve_s8"
+NAME, ROWS = "arm_mve_s8", "mve_rows_s8"
 TARGET = Target("c -mcpu=cortex-m55 -runtime=standalone")
 
 
-def implementation(node: Node) -> Implementation:
-    """Returns the implementation of a node's op with Helium."""
-    return next(i for i in of(node.op) if i.name == NAME)
+def implementation(node: Node, name: str = NAME) -> Implementation:
+    """Returns an implementation of a node's op with Helium."""
+    return next(i for i in of(node.op) if i.name == name)
 
 
 def refusal(layer: Layer) -> str | None:
