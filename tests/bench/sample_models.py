@@ -112,6 +112,10 @@ LEFT_OUT = (*models.INT8, models.SHIPPED, *(f"drawn_{seed}" for seed in DRAWN), 
 #: Cores that have several kernels for an operator, and models that show them all, beside those of `samples.toml`.
 CHOOSING = ("m3", "m4", "m55")
 _SHOWING = ("kws", "vww", "sww", models.SHIPPED, "many_ops_int8", "lstm", "svdf", sequences.FRONT_END)
+
+#: Models that are measured with the kernels that are chosen for them alone: others compute four channels for one, for
+#: which their figures have no term.
+_CHOSEN_ONLY = ("one_channel", "one_channel_small")
 _FLOATS = (*models.FLOAT, models.SHIPPED_FLOAT, "many_ops_float32", *FLOATS)
 
 
@@ -131,7 +135,7 @@ def generated() -> dict[str, Callable[[], bytes]]:
 def shows_all_kernels(name: str) -> bool:
     """Returns whether a model is measured with other kernels than the first choice too."""
     shown = (*_SHOWING, *_FLOATS, *REDUCTIONS, *INT16)
-    return name in shown or name.startswith("drawn") or name in layer_shapes.read()
+    return name in shown or name.startswith("drawn") or (name in layer_shapes.read() and name not in _CHOSEN_ONLY)
 
 
 def known() -> list[str]:

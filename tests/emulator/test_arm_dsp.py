@@ -281,5 +281,8 @@ def test_sums_beyond_those_of_pairs_and_one_channel(opt: str) -> None:
         drawn.append(LargeSums("CONV_2D", *shapes, 0, options, least=100))
     # Every entry of the loop over pairs of tap groups, with and without an odd one before it.
     single = [dense(n, 1, zero_point) for n in (1, 4, 7, 30, 33, 64, 68, 90, 129) for zero_point in (-128, 5)]
-    with strategy.forced(preferred(*NAMES)):
+    for depth, window in ((16, 1), (5, 3), (12, 3)):
+        shapes = (1, 5, 4, depth), (1, window, window, depth), (1, 5, 4, 1)
+        single.append(Layer("CONV_2D", *shapes, 0, options, zero_point_out=-128))
+    with strategy.forced(preferred(LARGE, ONE)):
         check([(layer.model(), layer.input()) for layer in [*drawn, *single]], opt=opt, names=[LARGE, ONE])

@@ -37,8 +37,9 @@ def lowered(layer: Layer, x: View | None = None, y: View | None = None) -> tuple
     node = load(layer.model(), name="model").nodes[0]
     size = node.output.dtype.bytes
     x, y = x or View.whole(layer.shape_in, size), y or View.whole(layer.shape_out, size)
-    names = {FORMS[layer.form], "portable_few_s8"}
-    (implementation,) = (i for i in kernels.of(node.op) if i.name in names and i.refuses(node, HOST) is None)
+    names = (FORMS[layer.form], "portable_few_s8", "portable_one_s8")
+    able = {i.name: i for i in kernels.of(node.op) if i.name in names and i.refuses(node, HOST) is None}
+    implementation = next(able[name] for name in names if name in able)
     return node, implementation.lower(node, [x, None, None], [y], HOST), x, y
 
 

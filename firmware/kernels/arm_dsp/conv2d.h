@@ -121,7 +121,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_group(const aboard_conv2d_dsp_t *p, const i
         if (aboard_conv2d_dsp_whole(p)) {
             aboard_conv2d_dsp_im2col(p, x, windows, pairs, bytes);
         } else {
-            const aboard_conv2d_dsp_lines_t lines[2] = {
+            const aboard_conv2d_lines_t lines[2] = {
                 aboard_conv2d_dsp_lines(p, x, &windows[0], bytes),
                 aboard_conv2d_dsp_lines(p, x, &windows[1], bytes + taps),
             };

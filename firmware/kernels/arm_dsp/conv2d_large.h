@@ -18,20 +18,20 @@
 #include "large_sums.h"
 
 /** A window as runs of taps at equal distances: the rows of a window in the input, or one run in `column`. */
-ABOARD_INLINE aboard_conv2d_dsp_lines_t aboard_conv2d_large_dsp_window(const aboard_conv2d_dsp_t *p, const int8_t *x,
-                                                                       int32_t row, int32_t col, int8_t *column) {
+ABOARD_INLINE aboard_conv2d_lines_t aboard_conv2d_large_dsp_window(const aboard_conv2d_dsp_t *p, const int8_t *x,
+                                                                   int32_t row, int32_t col, int8_t *column) {
     const aboard_conv2d_window_t window = aboard_conv2d_window(&p->shape, row, col);
     if (p->lines) {
         return aboard_conv2d_dsp_lines(p, x, &window, column);
     }
     aboard_conv2d_dsp_gather(p, x, &window, column);
-    const aboard_conv2d_dsp_lines_t copied = {column, 0};
+    const aboard_conv2d_lines_t copied = {column, 0};
     return copied;
 }
 
 /** Results of `channels` channels of a pixel; returns the end of their weights. */
 ABOARD_INLINE const uint32_t *aboard_conv2d_large_dsp_pixel(const aboard_conv2d_dsp_t *p, const uint32_t *weights,
-                                                            const aboard_conv2d_dsp_lines_t *window, int8_t *y,
+                                                            const aboard_conv2d_lines_t *window, int8_t *y,
                                                             int32_t channels) {
     const int32_t runs = p->lines ? p->shape.window_height : 1;
     const int32_t taps = aboard_conv2d_taps(&p->shape) / runs;
@@ -76,7 +76,7 @@ ABOARD_INLINE void aboard_conv2d_large_dsp(const aboard_conv2d_dsp_t *p, const i
         for (int32_t col = 0; col < s->out.cols; ++col) {
             const uint32_t *w = weights;
             for (int32_t group = 0; group < s->groups; ++group) {
-                const aboard_conv2d_dsp_lines_t window =
+                const aboard_conv2d_lines_t window =
                     aboard_conv2d_large_dsp_window(p, in + group * depth, row, col, column);
                 w = aboard_conv2d_large_dsp_pixel(p, w, &window, y + group * channels, channels);
             }

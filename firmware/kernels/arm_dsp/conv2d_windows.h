@@ -41,11 +41,6 @@ ABOARD_INLINE bool aboard_conv2d_dsp_whole(const aboard_conv2d_dsp_t *p) {
     return !p->lines && p->shape.in.channels / p->shape.groups % ABOARD_DSP_TAP_GROUP == 0;
 }
 
-/** True if a row of a window is within the input from its first to its last column. */
-ABOARD_INLINE bool aboard_conv2d_dsp_inside(const aboard_conv2d_shape_t *s, int32_t left) {
-    return left >= 0 && left + (s->window_width - 1) * s->dilation_w < s->in.cols;
-}
-
 /** Address of tap (ky, kx) of a window, or `padding` if the tap is outside the input. */
 ABOARD_INLINE const int8_t *aboard_conv2d_dsp_tap(const aboard_conv2d_shape_t *s, const int8_t *x,
                                                   const aboard_conv2d_window_t *w, int32_t ky, int32_t kx,
@@ -63,8 +58,8 @@ ABOARD_INLINE void aboard_conv2d_dsp_im2col(const aboard_conv2d_dsp_t *p, const 
                                             const aboard_conv2d_window_t *w, uint32_t *pairs, const int8_t *padding) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const int32_t depth = s->in.channels / s->groups;
-    const bool rows = s->dilation_w == 1 && s->in.pixel_stride == depth && aboard_conv2d_dsp_inside(s, w[0].left) &&
-                      aboard_conv2d_dsp_inside(s, w[1].left);
+    const bool rows = s->dilation_w == 1 && s->in.pixel_stride == depth && aboard_conv2d_inside(s, w[0].left) &&
+                      aboard_conv2d_inside(s, w[1].left);
     for (int32_t ky = 0; ky < s->window_height; ++ky) {
         const int32_t first = w[0].top + ky * s->dilation_h;
         const int32_t second = w[1].top + ky * s->dilation_h;
@@ -143,27 +138,16 @@ ABOARD_INLINE void aboard_conv2d_dsp_gather(const aboard_conv2d_dsp_t *p, const 
     }
 }
 
-/** Rows of a window at equal distances. */
-typedef struct {
-    const int8_t *from;
-    int32_t stride;
-} aboard_conv2d_dsp_lines_t;
-
 /** Location of a window's rows: in the input, or in `column` if a part of the window is outside the input. */
-ABOARD_INLINE aboard_conv2d_dsp_lines_t aboard_conv2d_dsp_lines(const aboard_conv2d_dsp_t *p, const int8_t *x,
-                                                                const aboard_conv2d_window_t *w, int8_t *column) {
+ABOARD_INLINE aboard_conv2d_lines_t aboard_conv2d_dsp_lines(const aboard_conv2d_dsp_t *p, const int8_t *x,
+                                                            const aboard_conv2d_window_t *w, int8_t *column) {
     const aboard_conv2d_shape_t *s = &p->shape;
-    const int32_t depth = s->in.channels / s->groups;
-    const int32_t seen = (s->window_height - 1) * s->dilation_h + 1;
-    const bool dense = s->dilation_w == 1 && s->in.pixel_stride == depth;
-    if (dense && aboard_conv2d_dsp_inside(s, w->left) && w->top >= 0 && w->top + seen <= s->in_height &&
-        aboard_rows_together(&s->in, w->base + w->top, seen) == seen) {
-        const int8_t *const from = aboard_row_s8(&s->in, x, w->base + w->top) + w->left * depth;
-        const aboard_conv2d_dsp_lines_t there = {from, s->in.row_stride * s->dilation_h};
+    const aboard_conv2d_lines_t there = aboard_conv2d_lines(s, x, w);
+    if (there.from) {
         return there;
     }
     aboard_conv2d_dsp_gather(p, x, w, column);
-    const aboard_conv2d_dsp_lines_t copied = {column, s->window_width * depth};
+    const aboard_conv2d_lines_t copied = {column, s->window_width * (s->in.channels / s->groups)};
     return copied;
 }
 
@@ -195,7 +179,7 @@ ABOARD_INLINE uint32_t *aboard_conv2d_dsp_next_tap_group(uint32_t *pairs, const 
 }
 
 /** Four bytes after the whole tap groups of a window's rows, from byte `at` of all rows; 0 beyond the last. */
-ABOARD_INLINE uint32_t aboard_conv2d_dsp_ends(const aboard_conv2d_shape_t *s, const aboard_conv2d_dsp_lines_t *lines,
+ABOARD_INLINE uint32_t aboard_conv2d_dsp_ends(const aboard_conv2d_shape_t *s, const aboard_conv2d_lines_t *lines,
                                               int32_t at) {
     const int32_t row = s->window_width * (s->in.channels / s->groups);
     const int32_t whole = row / ABOARD_DSP_TAP_GROUP * ABOARD_DSP_TAP_GROUP;
@@ -212,8 +196,8 @@ ABOARD_INLINE uint32_t aboard_conv2d_dsp_ends(const aboard_conv2d_shape_t *s, co
 }
 
 /** Copies the windows of two pixels with any number of channels: tap groups of each row, then the rest of all rows. */
-ABOARD_INLINE void aboard_conv2d_dsp_im2col_lines(const aboard_conv2d_shape_t *s,
-                                                  const aboard_conv2d_dsp_lines_t *lines, uint32_t *pairs) {
+ABOARD_INLINE void aboard_conv2d_dsp_im2col_lines(const aboard_conv2d_shape_t *s, const aboard_conv2d_lines_t *lines,
+                                                  uint32_t *pairs) {
     const int32_t row = s->window_width * (s->in.channels / s->groups);
     const int32_t whole = row / ABOARD_DSP_TAP_GROUP * ABOARD_DSP_TAP_GROUP;
     const int8_t *a = lines[0].from;

@@ -29,20 +29,8 @@ typedef struct {
 /** Result of a single channel for one sample; its weights are its bias, a word for each tap group, its constants. */
 ABOARD_INLINE int8_t aboard_fully_connected_dsp_channel(const aboard_fully_connected_large_dsp_t *p, const int8_t *x,
                                                         const uint32_t *weights) {
-    const int32_t whole = p->inputs / ABOARD_DSP_TAP_GROUP;
-    const int32_t rest = p->inputs % ABOARD_DSP_TAP_GROUP;
-    uint32_t sum = *weights++;
-    if (whole > 0) {
-        sum = aboard_dsp_large_one(weights, x, whole, sum);
-        weights += whole;
-    }
-    if (rest > 0) {
-        int8_t last[ABOARD_DSP_TAP_GROUP];
-        memcpy(last, weights++, sizeof(last));
-        for (int32_t i = 0; i < rest; ++i) {
-            sum += (uint32_t)(x[whole * ABOARD_DSP_TAP_GROUP + i] * last[i]);
-        }
-    }
+    const uint32_t sum = aboard_dsp_large_channel(weights + 1, x, p->inputs, *weights);
+    weights += 1 + aboard_dsp_large_words(p->inputs);
     const int8_t y = aboard_dsp_large_result(sum, weights, p->single_rounding);
     return (int8_t)(!p->clamped ? y : y < p->low ? p->low : y > p->high ? p->high : y);
 }

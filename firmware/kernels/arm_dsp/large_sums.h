@@ -42,6 +42,14 @@
 #define ABOARD_DSP_LARGE_STEPS "8"
 #endif
 
+/** Iterations of eight taps of a single channel. A layer of one channel is short: one copy takes a third of the code of
+ * eight, and 11 % more cycles. */
+#if defined(ABOARD_SPEED)
+#define ABOARD_DSP_LARGE_ONE_STEPS ABOARD_DSP_LARGE_STEPS
+#else
+#define ABOARD_DSP_LARGE_ONE_STEPS "1"
+#endif
+
 /** Products of one word of inputs with two SWAR-packed words. */
 #define ABOARD_DSP_LARGE_PRODUCTS(x, w0, w1)                           \
     "smlad r9, " x ", " w0 ", r9\n smlad r11, " x ", " w1 ", r11\n"    \
@@ -120,16 +128,20 @@ ABOARD_NAKED uint32_t aboard_dsp_large_one(const uint32_t *weights ABOARD_UNUSED
         "2:\n"
         "lsrs r2, r2, #1\n"
         "beq.w 3f\n"
+        ".if " ABOARD_DSP_LARGE_ONE_STEPS " > 1\n"
         "rsb r4, r2, #0\n"
-        "and r4, r4, #" ABOARD_DSP_LARGE_STEPS "-1\n"
-        "add r2, r1, r2, lsl #3\n"
+        "and r4, r4, #" ABOARD_DSP_LARGE_ONE_STEPS "-1\n"
         "adr.w r5, 1f\n"
         "add r5, r5, r4, lsl #6\n"
         "orr r5, r5, #1\n"
+        "add r2, r1, r2, lsl #3\n"
         "bx r5\n"
+        ".else\n"
+        "add r2, r1, r2, lsl #3\n"
+        ".endif\n"
         ".balign 4\n"
         "1:\n"
-        ".rept " ABOARD_DSP_LARGE_STEPS "\n"
+        ".rept " ABOARD_DSP_LARGE_ONE_STEPS "\n"
         "ldr r4, [r1], #4\n ldr r5, [r1], #4\n ldr r6, [r0], #4\n ldr r7, [r0], #4\n"
         "sxtb16 r8, r4\n sxtb16 r9, r6\n sxtb16 r4, r4, ror #8\n sxtb16 r6, r6, ror #8\n"
         "smlad r3, r8, r9, r3\n smlad r3, r4, r6, r3\n"
@@ -181,6 +193,36 @@ ABOARD_SHARED uint32_t aboard_dsp_large_one(const uint32_t *weights, const int8_
 ABOARD_INLINE int8_t aboard_dsp_large_result(uint32_t sum, const uint32_t *c, bool single) {
     return single ? aboard_dsp_single_rounding(sum, (int32_t)c[0], (int32_t)c[1], ABOARD_DSP_LARGE_SHIFT)
                   : aboard_dsp_double_rounding(sum, (int32_t)c[0], (int32_t)c[1], c[2]);
+}
+
+/**
+ * Adds the products of any number of taps to the sum of one channel.
+ *
+ * @param weights As for aboard_dsp_large_one; the bytes beyond the last tap are not used.
+ * @param x       Inputs; none beyond the last is read.
+ * @param taps    At least 1.
+ * @param sum     Its start.
+ * @return The sum.
+ */
+ABOARD_INLINE uint32_t aboard_dsp_large_channel(const uint32_t *weights, const int8_t *x, int32_t taps, uint32_t sum) {
+    const int32_t whole = taps / ABOARD_DSP_TAP_GROUP;
+    const int32_t rest = taps % ABOARD_DSP_TAP_GROUP;
+    if (whole > 0) {
+        sum = aboard_dsp_large_one(weights, x, whole, sum);
+    }
+    if (rest > 0) {
+        int8_t last[ABOARD_DSP_TAP_GROUP];
+        memcpy(last, weights + whole, sizeof(last));
+        for (int32_t i = 0; i < rest; ++i) {
+            sum += (uint32_t)(x[whole * ABOARD_DSP_TAP_GROUP + i] * last[i]);
+        }
+    }
+    return sum;
+}
+
+/** Words of the weights of aboard_dsp_large_channel. */
+ABOARD_INLINE int32_t aboard_dsp_large_words(int32_t taps) {
+    return (taps + ABOARD_DSP_TAP_GROUP - 1) / ABOARD_DSP_TAP_GROUP;
 }
 
 /**

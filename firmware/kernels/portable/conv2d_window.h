@@ -6,6 +6,8 @@
 #ifndef ABOARD_KERNELS_PORTABLE_CONV2D_WINDOW_H
 #define ABOARD_KERNELS_PORTABLE_CONV2D_WINDOW_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "aboard/config.h"
@@ -54,6 +56,32 @@ ABOARD_INLINE aboard_conv2d_window_t aboard_conv2d_window(const aboard_conv2d_sh
         col * s->stride_w - s->pad_left,
     };
     return window;
+}
+
+/** True if a row of a window is within the input from its first to its last column. */
+ABOARD_INLINE bool aboard_conv2d_inside(const aboard_conv2d_shape_t *s, int32_t left) {
+    return left >= 0 && left + (s->window_width - 1) * s->dilation_w < s->in.cols;
+}
+
+/** Rows of a window at equal distances. */
+typedef struct {
+    const int8_t *from;
+    int32_t stride;
+} aboard_conv2d_lines_t;
+
+/** Rows of a window where they lie in the input; `from` is NULL if a part of the window is outside the input, or if the
+ * taps of a row have gaps. `x` points to the group's first channel. */
+ABOARD_INLINE aboard_conv2d_lines_t aboard_conv2d_lines(const aboard_conv2d_shape_t *s, const int8_t *x,
+                                                        const aboard_conv2d_window_t *w) {
+    aboard_conv2d_lines_t lines = {NULL, s->in.row_stride * s->dilation_h};
+    const int32_t depth = s->in.channels / s->groups;
+    const int32_t seen = (s->window_height - 1) * s->dilation_h + 1;
+    const bool dense = s->window_width == 1 || (s->dilation_w == 1 && s->in.pixel_stride == depth);
+    if (dense && aboard_conv2d_inside(s, w->left) && w->top >= 0 && w->top + seen <= s->in_height &&
+        aboard_rows_together(&s->in, w->base + w->top, seen) == seen) {
+        lines.from = aboard_row_s8(&s->in, x, w->base + w->top) + w->left * s->in.pixel_stride;
+    }
+    return lines;
 }
 
 #endif

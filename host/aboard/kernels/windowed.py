@@ -19,6 +19,11 @@ def groups(node: Node) -> int:
     return node.input(INPUT).shape[3] // node.input(WEIGHTS).shape[3]
 
 
+def has_one_channel(node: Node) -> bool:
+    """Returns whether a conv2d has a single channel, which kernels of several channels would compute with others."""
+    return groups(node) == node.output.shape[3] == 1
+
+
 def is_pointwise(node: Node) -> bool:
     """Returns whether each result pixel of a conv2d is computed of the operand's pixel at the same place."""
     attrs = op.attributes(node)

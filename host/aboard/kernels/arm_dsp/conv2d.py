@@ -27,7 +27,7 @@ from aboard.kernels.contract import (
 from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer, requantised
-from aboard.kernels.windowed import PixelPairs, groups, is_pointwise
+from aboard.kernels.windowed import PixelPairs, groups, has_one_channel, is_pointwise
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, WEIGHTS, Precision
 from aboard.target import Knob, Target
@@ -63,6 +63,8 @@ class DspS8(PixelPairs):
         reason = packing.refusal(node, Precision.INT8, op.AXIS)
         if reason is not None:
             return reason
+        if has_one_channel(node):
+            return "is for two channels or more"
         if not dot.fits_swar(packing.matrix(node, op.AXIS)):
             return "has weights of -128"
         try:
@@ -154,6 +156,8 @@ class DspWideS8(DspS8):
         reason = packing.refusal(node, Precision.INT8, op.AXIS)
         if reason is not None:
             return reason
+        if has_one_channel(node):
+            return "is for two channels or more"
         if _tap_groups(node) > _WIDE_TAP_GROUPS[-1]:
             return f"is for windows of at most {_WIDE_TAP_GROUPS[-1] * dot.TAP_GROUP} taps"
         try:

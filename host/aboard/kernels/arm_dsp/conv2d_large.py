@@ -27,7 +27,7 @@ from aboard.kernels.contract import (
 from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer
-from aboard.kernels.windowed import Convolution, groups
+from aboard.kernels.windowed import Convolution, groups, has_one_channel
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, WEIGHTS, Precision
 from aboard.target import Target
@@ -51,6 +51,8 @@ class DspLargeS8(Convolution):
         reason = packing.refusal(node, Precision.INT8, op.AXIS)
         if reason is not None:
             return reason
+        if has_one_channel(node):
+            return "is for two channels or more"
         if not dot.fits_swar(packing.matrix(node, op.AXIS)):
             return "has weights of -128"
         try:

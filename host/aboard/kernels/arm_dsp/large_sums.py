@@ -42,9 +42,14 @@ def blocks(part: RequantisedLayer) -> Array:
     return np.ascontiguousarray(np.concatenate([biases, mixed, constants], 1)).reshape(-1)
 
 
-def channel(part: RequantisedLayer) -> Array:
-    """Returns the words of a single channel: bias, a word of int8 for each tap group, constants."""
-    taps = packing.filled(part.weights.T, dot.TAP_GROUP).T.astype(np.int8)
+def channel(part: RequantisedLayer, runs: int = 1) -> Array:
+    """Returns the words of a single channel: bias, a word of int8 for each tap group, constants.
+
+    Args:
+        part: A layer of one channel.
+        runs: Runs of taps, such as the rows of a window, each of which begins with a word.
+    """
+    taps = packing.filled(part.weights.reshape(runs, -1).T, dot.TAP_GROUP).T.astype(np.int8)
     words = np.ascontiguousarray(taps).view("<u4").reshape(-1)
     return np.concatenate([_words(part.bias), words, _words(_constants(part)).reshape(-1)])
 

@@ -23,7 +23,7 @@ from aboard.kernels.contract import (
 )
 from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.registry import implements
-from aboard.kernels.windowed import PixelPairs, groups
+from aboard.kernels.windowed import PixelPairs, groups, has_one_channel
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, WEIGHTS, Precision
 from aboard.target import Target
@@ -42,6 +42,8 @@ class SmlalS8(PixelPairs):
         reason = packing.refusal(node, Precision.INT8, op.AXIS) or dot.refusal(target)
         if reason is not None:
             return reason
+        if has_one_channel(node):
+            return "is for two channels or more"
         try:
             dot.layer(node, op.attributes(node).activation, op.AXIS)
         except UnsupportedNodeError as error:

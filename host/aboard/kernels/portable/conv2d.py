@@ -24,7 +24,7 @@ from aboard.kernels.contract import (
 from aboard.kernels.portable.epilogue import BLOCK, epilogue
 from aboard.kernels.registry import implements
 from aboard.kernels.weights import padded
-from aboard.kernels.windowed import Convolution, PixelPairs, groups
+from aboard.kernels.windowed import Convolution, PixelPairs, groups, has_one_channel
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, Precision
 from aboard.target import Knob, Target
@@ -77,7 +77,8 @@ class PortableS8(PixelPairs):
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        return packing.refusal(node, Precision.INT8, op.AXIS)
+        reason = packing.refusal(node, Precision.INT8, op.AXIS)
+        return reason or ("is for two channels or more" if has_one_channel(node) else None)
 
     @override
     def knobs(self, node: Node, target: Target) -> tuple[Knob, ...]:

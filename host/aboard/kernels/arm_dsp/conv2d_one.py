@@ -1,0 +1,92 @@
+"""conv2d with the DSP extension (Cortex-M4, M7, M33) with one channel in each group: int8."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from typing_extensions import override
+
+from aboard.ir import Node
+from aboard.kernels import weights as packing
+from aboard.kernels.arm_dsp import dot, large_sums
+from aboard.kernels.contract import (
+    ROLLING_ROW_COST,
+    ConstantArg,
+    InputArg,
+    KernelCall,
+    OutputArg,
+    PackedConstant,
+    Scratch,
+    ScratchArg,
+    UnsupportedNodeError,
+    View,
+)
+from aboard.kernels.portable.conv2d import shape_params
+from aboard.kernels.registry import implements
+from aboard.kernels.requantisation import RequantisedLayer
+from aboard.kernels.windowed import Convolution, groups
+from aboard.ops import conv2d as op
+from aboard.ops.weighted import INPUT, WEIGHTS, Precision
+from aboard.target import Target
+
+
+@implements
+class DspOneS8(Convolution):
+    """int8: a pixel of one channel at once, whose weights are as they are."""
+
+    name = "dsp_one_s8"
+    exact = True
+    keys = frozenset({"arm_dsp"})
+    by_rows = True
+
+    @override
+    def refuses(self, node: Node, target: Target) -> str | None:
+        reason = packing.refusal(node, Precision.INT8, op.AXIS)
+        if reason is not None:
+            return reason
+        if node.output.shape[3] != groups(node):
+            return "is for one channel in each group"
+        try:
+            _layer(node)
+        except UnsupportedNodeError as error:
+            return str(error)
+        return None
+
+    @override
+    def rolling_cost(self, node: Node) -> float:
+        """Finds the rows of each window once for each channel."""
+        return math.prod(node.output.shape) * op.window(node)[0] * ROLLING_ROW_COST
+
+    @override
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        x, y = packing.view(inputs), outputs[0]
+        layer, count = _layer(node), groups(node)
+        weights = np.concatenate([large_sums.channel(part, op.window(node)[0]) for part in layer.split(count)])
+        return KernelCall(
+            header="arm_dsp/conv2d_one.h",
+            function="aboard_conv2d_one_dsp",
+            params_type="aboard_conv2d_dsp_t",
+            params={
+                "shape": {**shape_params(node, x, y), "groups": count},
+                "wide": 0,
+                "lines": 1,
+                "passes": 1,
+                "zero_point": node.input(INPUT).quant.zero_point,
+                **layer.params,
+            },
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(PackedConstant("weights", weights, form=dot.PAIRED)),
+                ScratchArg(Scratch(math.prod(node.input(WEIGHTS).shape[1:])), "int8_t *"),
+            ),
+            rows=y.rows,
+            code_variant=f"single_rounding={int(layer.is_single_rounding)}",
+            slow_epilogue=not layer.is_single_rounding,
+        )
+
+
+def _layer(node: Node) -> RequantisedLayer:
+    return large_sums.layer(node, op.attributes(node).activation, op.AXIS)
