@@ -113,6 +113,31 @@ ABOARD_INLINE int8_t *aboard_conv2d_dsp_gather_row(const aboard_conv2d_dsp_t *p,
     return aboard_im2col_fill_shared(column, p->zero_point, after * depth);
 }
 
+/** 1: rows whose pixels are apart have code of their own. With -Os layers share code, in which no size is a literal. */
+#ifdef __OPTIMIZE_SIZE__
+#define ABOARD_CONV2D_DSP_APART 0
+#else
+#define ABOARD_CONV2D_DSP_APART 1
+#endif
+
+/** Copies a row of a window within the input whose pixels are apart: with a dilation, of a group, of a wider tensor. */
+ABOARD_INLINE int8_t *aboard_conv2d_dsp_gather_apart(const aboard_conv2d_shape_t *s, const int8_t *from,
+                                                     int8_t *column) {
+    const int32_t depth = s->in.channels / s->groups;
+    ABOARD_UNROLL(1)
+    for (int32_t kx = 0; kx < s->window_width; ++kx) {
+        if (depth <= 2 * ABOARD_DSP_TAP_GROUP) {
+            /* Inlined if the size is a literal. */
+            memcpy(column, from, (size_t)depth);
+            column += depth;
+        } else {
+            column = aboard_im2col_copy_shared(column, from, depth);
+        }
+        from += s->dilation_w * s->in.pixel_stride;
+    }
+    return column;
+}
+
 /** Copies a window of pixels with any number of channels. */
 ABOARD_INLINE void aboard_conv2d_dsp_gather(const aboard_conv2d_dsp_t *p, const int8_t *x,
                                             const aboard_conv2d_window_t *w, int8_t *column) {
@@ -128,6 +153,9 @@ ABOARD_INLINE void aboard_conv2d_dsp_gather(const aboard_conv2d_dsp_t *p, const 
         } else if (s->dilation_w == 1 && s->in.pixel_stride == depth) {
             const int8_t *const from = aboard_row_s8(&s->in, x, w->base + row) + w->left * depth;
             column = aboard_conv2d_dsp_gather_row(p, from, before, after, column);
+        } else if (ABOARD_CONV2D_DSP_APART && aboard_conv2d_inside(s, w->left)) {
+            const int8_t *const from = aboard_row_s8(&s->in, x, w->base + row) + w->left * s->in.pixel_stride;
+            column = aboard_conv2d_dsp_gather_apart(s, from, column);
         } else {
             for (int32_t kx = 0; kx < s->window_width; ++kx) {
                 const int8_t *const from = aboard_conv2d_dsp_tap(s, x, w, ky, kx, NULL);
