@@ -1,0 +1,72 @@
+"""Limits that every layer is held to: its cost beside portable C, and beside a layer of whole blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench.layer_counts import Counted, counted
+from support.single_layers import SingleLayer
+
+#: What a chosen kernel may cost, as a factor of portable C.
+OF_PORTABLE = 1.05
+
+#: What a multiply-accumulate may cost, as a factor of the nearest layer whose channels are multiples of four.
+OF_FOURS = 2.0
+
+#: What a layer may cost in all, as a factor of that layer, if it is the larger one. One channel for four has a fourth
+#: of the products, but as many results, whose requantisation decides.
+OF_LARGER = 1.3
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A layer with the chosen kernel, in portable C, and the nearest layer whose channels are multiples of four."""
+
+    chosen: Counted
+    plain: Counted
+    fours: Counted
+
+    @property
+    def of_portable(self) -> float:
+        """Time of the chosen kernel, as a factor of portable C."""
+        return self.chosen.time / self.plain.time
+
+    @property
+    def of_fours(self) -> float:
+        """Time of a multiply-accumulate, as a factor of the nearest layer of whole blocks."""
+        return self.chosen.per_mac / self.fours.per_mac
+
+    @property
+    def is_cliff(self) -> bool:
+        """True if the layer costs too much beside the nearest layer of whole blocks."""
+        larger = self.fours.layer.macs > self.chosen.layer.macs
+        padded = larger and self.chosen.time <= OF_LARGER * self.fours.time
+        return self.of_fours > OF_FOURS and not padded
+
+    @property
+    def is_above(self) -> bool:
+        """True if the layer is above any limit."""
+        return self.of_portable > OF_PORTABLE or self.is_cliff
+
+    @property
+    def text(self) -> str:
+        """The layer with its figures, in words."""
+        ours, unit = self.chosen, "cycles" if self.chosen.in_cycles else "instructions"
+        return (
+            f"{ours.layer.name} (zero points {ours.layer.input_zero_point}, {ours.layer.output_zero_point}): "
+            f"{ours.kernel} {ours.time:,} {unit}, {self.plain.kernel} {self.plain.time:,}, "
+            f"{self.of_fours:.2f} times {self.fours.layer.name} for each product"
+        )
+
+
+def compared(layers: Sequence[SingleLayer], core: str) -> list[Compared]:
+    """Returns layers on a core with what they are compared with.
+
+    Args:
+        layers: The layers.
+        core: Key of `measure.BOARDS`.
+    """
+    chosen, plain = counted(layers, core), counted(layers, core, plain=True)
+    fours = counted([layer.of_fours() for layer in layers], core)
+    return [Compared(*each) for each in zip(chosen, plain, fours, strict=True)]
