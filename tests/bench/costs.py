@@ -56,6 +56,7 @@ CORES = {
     "m4": "cortex-m4",
     "m55": "cortex-m55",
     "rv32": "rv32imac",
+    "rv32v": "rv32imac_zve32x_zvl128b",
 }
 
 #: Which of a layer's kernels are measured: the four that are preferred, and the last, which serves every core.

@@ -32,6 +32,7 @@ BOARDS = {
     "m33": "arm/mps2_an505",
     "m55": "arm/mps3_an547",
     "rv32": "riscv/qemu_virt32",
+    "rv32v": "riscv/qemu_virt32v",
 }
 #: Models whose operators are measured one by one, on the cores of `PROFILED`.
 BY_LAYER = (*models.INT8, models.SHIPPED)

@@ -10,7 +10,15 @@ from support.tflite_builder import ModelBuilder
 STAGES = 4
 
 #: Blocks of MobileNetV2: factor of the expansion, channels behind it, blocks, and stride of the first one.
-_MOBILENET_V2 = [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)]
+_MOBILENET_V2 = [
+    (1, 16, 1, 1),
+    (6, 24, 2, 2),
+    (6, 32, 3, 2),
+    (6, 64, 4, 2),
+    (6, 96, 3, 1),
+    (6, 160, 3, 2),
+    (6, 320, 1, 1),
+]
 
 
 def chain(layers: int, size: int = 64, channels: int = 8) -> bytes:

@@ -44,6 +44,9 @@ __attribute__((used, noreturn)) void aboard_start(void) {
 #if defined(__riscv_flen)
     __asm volatile("csrs mstatus, %0" ::"r"(1u << 13)); /* FS: the FPU is on */
 #endif
+#ifdef ABOARD_VECTORS
+    __asm volatile("csrs mstatus, %0" ::"r"(1u << 9)); /* VS: vectors are on */
+#endif
 #ifdef ABOARD_SETUP
     aboard_board_setup();
 #endif

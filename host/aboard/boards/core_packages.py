@@ -98,7 +98,7 @@ def _cpu(core: AddedCore, source: str, same: Extension | None) -> Cpu:
         modifiers=(),
         optional=tuple(m for m in known.optional if removes(m) & known.features),
         keys=core.keys,
-        added_flags=dict(core.flags),
+        added_flags={tool: (*known.added_flags.get(tool, ()), *core.flags.get(tool, ())) for tool in get_args(Tool)},
     )
 
 

@@ -62,7 +62,8 @@ class Cpu:
             `rv32`, `x86-64`, `aarch64`; `c99` for `generic`.
         features: Features: `thumb2`, `div` (integer division), `mul64` (32 x 32 to 64 bits), `dsp` (SXTB16,
             SMLAD), `fpu` (float32), `fpu64` (float64), `mve` and `mve_float` (Helium), `unaligned` (load and store of
-            words at any address), `atomics`, `compressed`, `simd` (vectors of a host-class core).
+            words at any address), `atomics`, `compressed`, `vectors` (RISC-V Zve32x with 128 bits or more), `simd`
+            (vectors of a host-class core).
         fpu: gcc's name of the FPU; `none` if the core has no FPU.
         is_host_class: True for cores that run an operating system with processes.
         modifiers: Modifiers for the units that are left out, sorted.
@@ -237,6 +238,7 @@ _ZIG_FPUS: Mapping[str, str] = {
 _MAC_INSTRUCTIONS: Mapping[str, tuple[tuple[str | None, MacInstruction], ...]] = {
     "int8": (
         ("mve", MacInstruction("VMLADAVA.S8", 16)),
+        ("vectors", MacInstruction("VWMACC.VX", 16)),
         ("dsp", MacInstruction("SMLAD", 2)),
         ("thumb2", MacInstruction("SMLAL", 2)),
         (None, MacInstruction("MUL, ADD", 0.5)),
@@ -279,6 +281,14 @@ CORES: Mapping[str, Cpu] = {
         Cpu("cortex-m85", "armv8.1-m.main", _ARM_M55, fpu="auto", optional=_LACK_M55, like="cortex-m55"),
         Cpu("rv32imc", "rv32", _RV_IMC),
         Cpu("rv32imac", "rv32", _RV_IMC | {"atomics"}),
+        # Kernels contain the vector instructions as assembly, so that compilers without vectors are enough.
+        Cpu(
+            "rv32imac_zve32x_zvl128b",
+            "rv32",
+            _RV_IMC | {"atomics", "vectors"},
+            like="rv32imac",
+            added_flags={"gcc": ("-DABOARD_VECTORS=1",), "zig": ("-DABOARD_VECTORS=1",)},
+        ),
         Cpu("rv32imafc", "rv32", _RV_IMC | {"atomics", "fpu"}, fpu="f"),
         # Any other core, by C99 alone; firmware/include/aboard/config.h checks the assumptions that are left.
         Cpu(GENERIC, "c99", frozenset(), endianness="any", pointer_bytes=None),

@@ -159,6 +159,8 @@ def _keys(attrs: Mapping[str, Value]) -> frozenset[str]:
         found.add("arm_mve")
     if core.is_riscv:
         found.add("riscv")
+    if "vectors" in core.features:
+        found.add("riscv_v")
     if core.is_host_class:
         found.add("host")
     return core.keys | found

@@ -54,6 +54,7 @@ def test_the_table_has_the_cores_of_the_documentation() -> None:
         "cortex-m85",
         "generic",
         "rv32imac",
+        "rv32imac_zve32x_zvl128b",
         "rv32imafc",
         "rv32imc",
         "x86-64",

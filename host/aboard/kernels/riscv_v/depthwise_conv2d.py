@@ -1,0 +1,93 @@
+"""depthwise_conv2d of int8 with the vector extension of RISC-V."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from typing_extensions import override
+
+from aboard.ir import Node
+from aboard.kernels import weights as packing
+from aboard.kernels.contract import (
+    ROLLING_ROW_COST,
+    ConstantArg,
+    InputArg,
+    KernelCall,
+    Literal,
+    OutputArg,
+    PackedConstant,
+    RowWise,
+    ScratchArg,
+    View,
+)
+from aboard.kernels.overlap import Reads
+from aboard.kernels.portable.conv2d import shape_params
+from aboard.kernels.registry import implements
+from aboard.kernels.riscv_v import block as blocks
+from aboard.kernels.riscv_v.conv2d import pixels_growth, scratch
+from aboard.kernels.windowed import Windowed
+from aboard.ops import depthwise_conv2d as op
+from aboard.ops.conv2d import attributes, window
+from aboard.ops.weighted import INPUT
+from aboard.target import Target
+
+
+@implements
+class RiscvVS8(Windowed):
+    """int8: sixteen channels of four pixels at once, windows of any size in place."""
+
+    op = "depthwise_conv2d"
+    name = "riscv_v_s8"
+    exact = True
+    keys = blocks.KEYS
+
+    @override
+    def reads(self, node: Node) -> Reads:
+        return Reads.FOUR
+
+    @override
+    def row_wise(self, node: Node) -> RowWise:
+        """As many rows as a convolution before it computes at once."""
+        return RowWise(1 + node.input(INPUT).shape[2] % 2)
+
+    @override
+    def rolling_cost(self, node: Node) -> float:
+        """Finds a row for each row of a pixel's window."""
+        _, rows, cols, _ = node.output.shape
+        return ROLLING_ROW_COST * rows * cols * window(node)[0]
+
+    @override
+    def growth(self, node: Node, rows: int) -> float:
+        return pixels_growth(node, rows)
+
+    @override
+    def refuses(self, node: Node, target: Target) -> str | None:
+        if op.depth_multiplier(node) != 1:
+            return "is for one result channel per channel"
+        return blocks.refusal(node, attributes(node).activation, op.AXIS)
+
+    @override
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        x, y = packing.view(inputs), outputs[0]
+        layer = blocks.layer(node, attributes(node).activation, op.AXIS)
+        params: dict[str, Literal] = {
+            "shape": {**shape_params(node, x, y), "groups": x.channels},
+            "padded": int(attributes(node).padding.any),
+            "zero_point": node.input(INPUT).quant.zero_point,
+            **blocks.limits(layer),
+        }
+        return KernelCall(
+            header="riscv_v/depthwise_conv2d.h",
+            function="aboard_depthwise_conv2d_riscv_v",
+            params_type="aboard_conv2d_riscv_v_t",
+            params=params,
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(PackedConstant("weights", blocks.weights(layer))),
+                ConstantArg(PackedConstant("constants", blocks.constants(layer))),
+                ScratchArg(scratch(node, x.channels), "aboard_riscv_v_place_t *"),
+            ),
+            rows=y.rows,
+            slow_epilogue=not layer.is_single_rounding,
+        )
