@@ -6,6 +6,7 @@ Each image carries several models, because building one takes longer than runnin
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import tempfile
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -27,7 +28,9 @@ from support.dsp_layers import (
     PACKED,
     POINTS,
     WIDE,
+    WINOGRAD,
     LargeSums,
+    extremes,
     layers,
     window_layer,
 )
@@ -194,6 +197,26 @@ def test_every_width_of_shared_columns(zero_point: int, opt: str) -> None:
     ]
     with strategy.forced(preferred(COLUMNS)):
         check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=[COLUMNS])
+
+
+def tiles(size: tuple[int, int], depth: int, kind: type[Layer] = Layer) -> Layer:
+    options = {"Padding": "SAME", "StrideH": 1, "StrideW": 1, "FusedActivationFunction": "RELU"}
+    shapes = (1, *size, depth), (8, 3, 3, depth), (1, *size, 8)
+    return kind("CONV_2D", *shapes, 0, options)
+
+
+@pytest.mark.parametrize("zero_points", either([(-128,), (5,)], [(-128, 5)]))
+def test_tiles_of_every_size_and_number_of_channels(zero_points: tuple[int, ...]) -> None:
+    # Code of 16 channels, of multiples of it, and of others with each entry of its loop; tiles of which parts miss.
+    sizes = [((4, 4), 16), ((1, 1), 16), ((3, 5), 16), ((5, 7), 4), ((2, 2), 8), ((3, 3), 12), ((3, 4), 20)]
+    sizes += [((4, 6), 32), ((3, 7), 36), ((5, 9), 48)]
+    drawn = [tiles(size, depth) for size, depth in sizes]
+    # Sums beyond 2^23, and all values at the ends of their ranges.
+    drawn += [tiles((3, 3), 96, LargeSums), extremes(16)]
+    for layer, zero_point in zip(drawn, itertools.cycle(zero_points), strict=False):
+        layer.zero_point_out = zero_point
+    with strategy.forced(preferred(WINOGRAD)):
+        check([(layer.model(), layer.input()) for layer in drawn], opt="balanced", names=[WINOGRAD])
 
 
 @pytest.mark.parametrize("width", [4, 5, 9])

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aboard.importers import load
 from aboard.ir import Node
-from aboard.kernels.contract import Implementation
+from aboard.kernels.contract import Implementation, RowWise, View
 from support import kernel_call, kernel_views
-from support.dsp_layers import BLOCKS, COLUMNS, TARGET, blocks, columns, implementations, refusal
+from support.dsp_layers import (
+    BLOCKS,
+    COLUMNS,
+    TARGET,
+    WINOGRAD,
+    blocks,
+    columns,
+    extremes,
+    implementations,
+    refusal,
+    tiles,
+)
 from support.examples import examples
 from support.kernel_points import tuned
 from support.weighted_models import Layer
@@ -24,7 +36,7 @@ def kernel(node: Node, name: str) -> Implementation:
     return next(each for each in implementations(node) if each.name == name)
 
 
-@pytest.mark.parametrize(("name", "drawn"), [(BLOCKS, blocks()), (COLUMNS, columns())])
+@pytest.mark.parametrize(("name", "drawn"), [(BLOCKS, blocks()), (COLUMNS, columns()), (WINOGRAD, tiles())])
 def test_any_view_and_any_rows(name: str, drawn: st.SearchStrategy[Layer]) -> None:
     @settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.data(), drawn)
@@ -38,9 +50,51 @@ def test_any_view_and_any_rows(name: str, drawn: st.SearchStrategy[Layer]) -> No
     compute()
 
 
-@pytest.mark.parametrize("name", [BLOCKS, COLUMNS])
+@pytest.mark.parametrize("name", [BLOCKS, COLUMNS, WINOGRAD])
 def test_rolling_buffers_of_rows(name: str) -> None:
     kernel_views.check_rings("CONV_2D", 1, lambda node: kernel(node, name), TARGET)
+
+
+@pytest.mark.parametrize("depth", [16, 48])
+def test_transformed_values_at_their_ends(depth: int) -> None:
+    layer = extremes(depth)
+    x, y = View.whole(layer.shape_in, 1), View.whole(layer.shape_out, 1)
+    kernel_views.check(layer, lambda node: kernel(node, WINOGRAD), TARGET, x, y, [(0, 3), (3, 4), (4, 5)])
+
+
+def test_tiles_are_not_split_between_images() -> None:
+    # An odd number of rows: the last row of an image has no second row, and is not computed with the next image.
+    layer = Layer("CONV_2D", (3, 3, 5, 4), (4, 3, 3, 4), (3, 3, 5, 4), 0, OPTIONS)
+    x, y = View.whole(layer.shape_in, 1), View.whole(layer.shape_out, 1)
+    for ranges in ([(0, 9)], [(0, 4), (4, 9)]):
+        kernel_views.check(layer, lambda node: kernel(node, WINOGRAD), TARGET, x, y, ranges)
+
+
+def test_work_of_odd_stripes_of_tiles() -> None:
+    (node,) = load(Layer("CONV_2D", (1, 8, 8, 4), (4, 3, 3, 4), (1, 8, 8, 4), 0, OPTIONS).model(), name="m").nodes
+    tiles_of = kernel(node, WINOGRAD)
+    assert [tiles_of.growth(node, rows) for rows in (1, 2, 3, 8)] == [2.0, 1.0, 4 / 3, 1.0]
+    assert tiles_of.row_wise(node) == RowWise(2)
+    assert tiles_of.overlap(node, [View.whole((1, 8, 8, 4), 1)], [View.whole((1, 8, 8, 4), 1)]) is None
+
+
+def test_transformed_weights_and_scratch() -> None:
+    layer = Layer("CONV_2D", (1, 4, 4, 8), (4, 3, 3, 8), (1, 4, 4, 4), 0, OPTIONS, zero_point_out=-128)
+    (node,) = load(layer.model(), name="m").nodes
+    views = [View.whole(shape, 1) for shape in (layer.shape_in, layer.shape_out)]
+    call = kernel(node, WINOGRAD).lower(node, [views[0], None, None], [views[1]], TARGET)
+    # Two bytes for each of 16 places, and three words for a channel.
+    assert call.constants[0].values.nbytes == 4 * 8 * 16 * 2 + 4 * 12
+    # Sums of two tiles, eight channels of 16 places of two tiles in halfwords, six pixels of padding.
+    assert [scratch.bytes for scratch in call.scratch] == [16 * 2 * 4 * 4 + 8 * 16 * 2 * 2 + 48]
+    # The first place is four times the first tap, the last one four times the last tap.
+    words = call.constants[0].values[0, : 16 * 4 * 4].reshape(16, 4, 4)
+    halves = words.view("<i2").reshape(16, 2, 2, 4, 2)
+    weights = layer.weights.astype(np.int64)
+    for place, tap in ((0, weights[:, 0, 0]), (15, weights[:, 2, 2])):
+        # [tap group, even or odd, channel, two] to [channel, taps].
+        got = halves[place].transpose(2, 0, 3, 1).reshape(4, 8)
+        np.testing.assert_array_equal(got, 4 * tap)
 
 
 def test_what_is_left_to_other_kernels() -> None:
@@ -63,3 +117,22 @@ def test_what_is_left_to_other_kernels() -> None:
     for shape in ((3, 3, 6), (1, 3, 8)):
         layer = changed(conv, shape_in=(1, 5, 4, shape[2]), shape_weights=(4, *shape))
         assert refusal(layer, COLUMNS) == "is for a multiple of four input channels, and twelve of all rows of a window"
+
+
+def test_what_is_left_to_kernels_without_tiles() -> None:
+    conv, changed = Layer("CONV_2D", (1, 5, 4, 8), (4, 3, 3, 8), (1, 5, 4, 4), 0, OPTIONS), dataclasses.replace
+    assert refusal(conv, WINOGRAD) is None
+    assert refusal(changed(conv, form="float32"), WINOGRAD) == "is for int8"
+    assert refusal(changed(conv, spread=1e-5), WINOGRAD) == "results are not smaller than sums"
+    grouped = changed(conv, shape_in=(1, 5, 4, 16), shape_weights=(8, 3, 3, 8), shape_out=(1, 5, 4, 8))
+    flat = changed(conv, shape_weights=(4, 1, 3, 8))
+    strided = changed(conv, options={**OPTIONS, "StrideH": 2}, shape_out=(1, 3, 4, 4))
+    dilated = changed(conv, options={**OPTIONS, "DilationWFactor": 2})
+    for layer in (grouped, flat, strided, dilated):
+        assert refusal(layer, WINOGRAD) == "is for windows of 3x3, one pixel apart, without dilation and groups"
+    shallow = changed(conv, shape_in=(1, 5, 4, 6), shape_weights=(4, 3, 3, 6))
+    for layer in (shallow, changed(conv, shape_weights=(6, 3, 3, 8), shape_out=(1, 5, 4, 6))):
+        assert refusal(layer, WINOGRAD) == "is for multiples of four input and output channels"
+    # Four times a sum must fit 32 bits.
+    assert refusal(changed(conv, outlier=1 << 29, spread=6000.0), WINOGRAD) == "sums may exceed 536870912"
+    assert refusal(changed(conv, outlier=1 << 28, spread=6000.0), WINOGRAD) is None

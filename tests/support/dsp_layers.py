@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +17,9 @@ from aboard.target import Target
 from support.weighted_models import ACTIVATIONS, Layer, window_out
 
 DSP, WIDE, TAPS, POINTS = "dsp_s8", "dsp_wide_s8", "dsp_taps_s8", "dsp_points_s8"
-BLOCKS, COLUMNS = "dsp_blocks_s8", "dsp_columns_s8"
+BLOCKS, COLUMNS, WINOGRAD = "dsp_blocks_s8", "dsp_columns_s8", "dsp_winograd_s8"
 LARGE, ONE, PACKED = "dsp_large_s8", "dsp_one_s8", "dsp_packed_s8"
-NAMES = (DSP, WIDE, TAPS, POINTS, BLOCKS, COLUMNS, LARGE, ONE, PACKED)
+NAMES = (DSP, WIDE, TAPS, POINTS, BLOCKS, COLUMNS, WINOGRAD, LARGE, ONE, PACKED)
 TARGET = Target("c -mcpu=cortex-m4 -runtime=standalone")
 
 
@@ -45,6 +46,37 @@ class LargeSums(Layer):
         rng = np.random.default_rng(self.seed + 3)
         values = rng.integers(self.least, 128, self.shape_in)
         return np.where(rng.random(self.shape_in) < 0.01, -128, values).astype(np.int8)
+
+
+@dataclass
+class Extremes(Layer):
+    """A layer of the smallest and largest weights and inputs, of one sign in places: transformed ones are largest."""
+
+    @property
+    def weights(self) -> np.ndarray:
+        return _ends(self.shape_weights, self.seed + 1, -127)
+
+    @property
+    def scale_out(self) -> float:
+        taps = np.prod(self.shape_weights) / self.channels
+        return float(self.scale_in * self._positive_scales.mean() * 64 * taps)
+
+    def input(self) -> np.ndarray:
+        return _ends(self.shape_in, self.seed + 3, -128)
+
+
+def _ends(shape: Sequence[int], seed: int, least: int) -> np.ndarray:
+    """Returns the largest or the smallest value, by channel of the last axis or else by element."""
+    rng = np.random.default_rng(seed)
+    single, channels = rng.random(shape) < 0.5, rng.random(shape[-1]) < 0.5
+    by_channel = np.arange(shape[-1]) % 2 == 0
+    return np.where(np.where(by_channel, channels, single), 127, least).astype(np.int8)
+
+
+def extremes(depth: int) -> Extremes:
+    """Returns a 3x3 convolution of an image of 5x6 pixels to 8 channels."""
+    shapes = (1, 5, 6, depth), (8, 3, 3, depth), (1, 5, 6, 8)
+    return Extremes("CONV_2D", *shapes, 0, {"Padding": "SAME", "StrideH": 1, "StrideW": 1})
 
 
 @st.composite
@@ -134,6 +166,19 @@ def columns(draw: st.DrawFn) -> Layer:
     shapes = (batch, *size, depth), (channels, taps, 3, depth), (batch, *out, channels)
     layer = _finished(draw, Layer("CONV_2D", *shapes, 0, options))
     assume(refusal(layer, COLUMNS) is None)
+    return layer
+
+
+@st.composite
+def tiles(draw: st.DrawFn) -> Layer:
+    """Draws a layer for `dsp_winograd_s8`: images of any size from one pixel on, any epilogue."""
+    depth, channels, batch = 4 * draw(st.integers(1, 9)), 4 * draw(st.integers(1, 3)), draw(st.integers(1, 2))
+    padding = draw(st.sampled_from(["SAME", "VALID"]))
+    size = [draw(st.integers(1 if padding == "SAME" else 3, 11)) for _ in range(2)]
+    out = [window_out(n, 3, 1, 1, padding) for n in size]
+    shapes = (batch, *size, depth), (channels, 3, 3, depth), (batch, *out, channels)
+    layer = _finished(draw, Layer("CONV_2D", *shapes, 0, {"Padding": padding, "StrideH": 1, "StrideW": 1}))
+    assume(refusal(layer, WINOGRAD) is None)
     return layer
 
 

@@ -1,0 +1,162 @@
+"""conv2d of 3x3 windows for cores with the DSP extension (Cortex-M4, M7, M33) by Winograd's F(2x2, 3x3): int8.
+
+Four results of a channel, a tile, take 16 products of transformed inputs and weights instead of 36. Weights are
+transformed here, with integers only, by twice the usual matrix: all sums are four times what they should be. They are
+exact modulo 2**32, so that four times the sum of a result must fit int32, and nothing else.
+`firmware/kernels/arm_dsp/dot_winograd.h` computes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from typing_extensions import override
+
+from aboard.ir import Array, Node
+from aboard.ir.numerics import wrap32
+from aboard.kernels import weights as packing
+from aboard.kernels.arm_dsp import dot
+from aboard.kernels.arm_dsp.conv2d import LINE_SHIFT
+from aboard.kernels.arm_dsp.conv2d_blocks import CHANNELS
+from aboard.kernels.contract import (
+    ROLLING_ROW_COST,
+    ConstantArg,
+    InputArg,
+    KernelCall,
+    OutputArg,
+    PackedConstant,
+    RowWise,
+    Scratch,
+    ScratchArg,
+    UnsupportedNodeError,
+    View,
+)
+from aboard.kernels.portable.conv2d import shape_params
+from aboard.kernels.registry import implements
+from aboard.kernels.requantisation import RequantisedLayer, requantised
+from aboard.kernels.windowed import Convolution, groups
+from aboard.ops import conv2d as op
+from aboard.ops.weighted import INPUT, Precision
+from aboard.target import Target
+
+#: ABOARD_DSP_PLACES and ABOARD_DSP_TILES of `arm_dsp/dot_winograd.h`.
+PLACES, TILES = 16, 2
+
+#: ABOARD_DSP_TILE_COLUMNS, ABOARD_DSP_TILE_RESULTS and ABOARD_DSP_TILE_HEIGHT of `arm_dsp/winograd_inputs.h`.
+COLUMNS, RESULTS, HEIGHT = 6, 4, 2
+
+#: Bytes of the sums of two tiles for four channels, and of the inputs of two tiles for each channel.
+_SUM_BYTES, _INPUT_BYTES = 4 * PLACES * TILES * CHANNELS, 2 * PLACES * TILES
+
+#: Twice the transformation of a window's rows, and of its columns.
+_TRANSFORMATION = np.array([[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]])
+
+#: Sums are four times what they should be, and four times a sum must fit int32.
+_FACTOR, _LIMIT = 4, 1 << 29
+
+
+@implements
+class DspWinogradS8(Convolution):
+    """int8, 3x3: two tiles of 2x2 results and four channels at once, transformed weights of 16 bits."""
+
+    name = "dsp_winograd_s8"
+    exact = True
+    keys = frozenset({"arm_dsp"})
+
+    @override
+    def refuses(self, node: Node, target: Target) -> str | None:
+        reason = packing.refusal(node, Precision.INT8, op.AXIS) or _geometry(node)
+        if reason is not None:
+            return reason
+        try:
+            _layer(node)
+        except UnsupportedNodeError as error:
+            return str(error)
+        return None
+
+    @override
+    def row_wise(self, node: Node) -> RowWise:
+        return RowWise(HEIGHT)
+
+    @override
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        """A tile's second row of results is written before tiles on the right read their first rows of the operand."""
+        return None
+
+    @override
+    def rolling_cost(self, node: Node) -> float:
+        """Counts the rows of the windows of two tiles."""
+        rows, cols = node.output.shape[1:3]
+        return -(-rows // HEIGHT) * -(-cols // RESULTS) * (HEIGHT + 2) * ROLLING_ROW_COST
+
+    @override
+    def growth(self, node: Node, rows: int) -> float:
+        """Counts rows without a second one, which are computed as two."""
+        return (rows + rows % HEIGHT) / rows
+
+    @override
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        x, y = packing.view(inputs), outputs[0]
+        layer = _layer(node)
+        row_bytes = (COLUMNS - 1) * x.pixel_stride + x.channels
+        return KernelCall(
+            header="arm_dsp/conv2d_winograd.h",
+            function="aboard_conv2d_winograd_dsp",
+            params_type="aboard_conv2d_winograd_dsp_t",
+            params={
+                "shape": {**shape_params(node, x, y), "groups": 1},
+                "zero_point": node.input(INPUT).quant.zero_point,
+                "padding_bytes": row_bytes,
+                **layer.params,
+            },
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(PackedConstant("weights", packed(layer), form=dot.WIDENED)),
+                # One buffer, which the memory planner places more tightly than two.
+                ScratchArg(Scratch(_SUM_BYTES + _INPUT_BYTES * x.channels + row_bytes), "uint32_t *"),
+            ),
+            rows=y.rows,
+            code_variant=f"single_rounding={int(layer.is_single_rounding)} steps={_steps(x.channels)}",
+            slow_epilogue=not layer.is_single_rounding,
+        )
+
+
+def _steps(depth: int) -> str:
+    """Returns the code of the products in `arm_dsp/dot_winograd.h` for a number of channels of the operand."""
+    return "any" if depth % 16 else "16" if depth == 16 else "32"
+
+
+def packed(layer: RequantisedLayer) -> Array:
+    """Returns the words of `aboard_dsp_tiles_t`: [blocks of four channels, words]."""
+    count = len(layer.weights)
+    taps = layer.weights.reshape(count, 3, 3, -1)
+    places = np.einsum("ai,bj,nijk->nabk", _TRANSFORMATION, _TRANSFORMATION, taps).reshape(count, PLACES, -1)
+    # [channels, places, tap groups, even and odd taps of a group, two taps], then a word for two taps.
+    ordered = places.reshape(count, PLACES, -1, dot.TAP_GROUP)[..., dot.TAP_ORDER].astype("<i2")
+    pairs = np.ascontiguousarray(ordered).view("<u4")
+    # [blocks, channels, places, steps] to [blocks, places, steps, channels].
+    steps = pairs.reshape(-1, CHANNELS, PLACES, pairs.shape[2] * pairs.shape[3]).transpose(0, 2, 3, 1)
+    columns = [_FACTOR * layer.bias, layer.factor]
+    if layer.is_single_rounding:
+        columns += [_FACTOR * layer.constant + _FACTOR // 2]
+    else:
+        columns += [layer.constant, layer.shift]
+    around = wrap32(np.stack(columns, 1)).astype(np.int32).view(np.uint32).reshape(len(steps), -1)
+    return np.ascontiguousarray(np.concatenate([steps.reshape(len(steps), -1), around], 1))
+
+
+def _geometry(node: Node) -> str | None:
+    attrs = op.attributes(node)
+    is_plain = op.window(node) == (3, 3) and attrs.strides == (1, 1) and attrs.dilations == (1, 1)
+    if not is_plain or groups(node) != 1:
+        return "is for windows of 3x3, one pixel apart, without dilation and groups"
+    if node.input(INPUT).shape[3] % dot.TAP_GROUP != 0 or node.output.shape[3] % CHANNELS != 0:
+        return "is for multiples of four input and output channels"
+    return None
+
+
+def _layer(node: Node) -> RequantisedLayer:
+    # Constants of single roundings that fit 256 times fit four times.
+    return requantised(node, op.attributes(node).activation, op.AXIS, LINE_SHIFT, limit=_LIMIT)
