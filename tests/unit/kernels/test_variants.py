@@ -75,7 +75,7 @@ def test_a_byte_must_save_what_the_preference_says() -> None:
     [
         ("cortex-m0", "balanced", 30),
         ("cortex-m4", "balanced", 30),
-        ("cortex-m55", "balanced", 3.75),
+        ("cortex-m55", "balanced", 5.0),
         ("cortex-m55", "size", 1000),
         ("cortex-m55", "speed", 0),
         ("cortex-m55+nomve", "balanced", 30),

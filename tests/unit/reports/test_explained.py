@@ -148,7 +148,7 @@ def test_json_has_it_where_it_is_asked_for(
     assert first["ratio_to_bound"] == first["predicted_instructions"] / 4608
     assert sum(each["taken"] for each in found["schedules"]) == 1
     assert found["variants_rule"] == (
-        "a byte of flash must save 30 cycles, or a hundred-thousandth of an inference if that is less (-opt=balanced)"
+        "a byte of flash must save 40 cycles, or a hundred-thousandth of an inference if that is less (-opt=balanced)"
     )
     assert found["variants"]
     assert all(each["more_cycles"] * each["more_flash_bytes"] < 0 for each in found["variants"])
