@@ -5,8 +5,9 @@
  *
  * A tensor is `rows` rows of `cols` pixels of `channels` elements. Rows are counted over the whole tensor, batches
  * after one another. For a whole tensor `buffer_rows` equals `rows`. In a cascade the view is a rolling buffer of
- * `buffer_rows` rows, and row r overwrites row r - buffer_rows. In place it is the memory of another tensor. A slice of
- * the channels of a wider tensor has a `pixel_stride` larger than its own pixels. One kernel serves all of these.
+ * `buffer_rows` rows, and row r overwrites row r - buffer_rows; or its rows lie in blocks anywhere, and a table has the
+ * offset of each. In place it is the memory of another tensor. A slice of the channels of a wider tensor has a
+ * `pixel_stride` larger than its own pixels. One kernel serves all of these.
  *
  * The geometry of a view is always known at compile time; only its base address is an argument. The base already
  * includes the channel offset.
@@ -14,6 +15,7 @@
 #ifndef ABOARD_VIEW_H
 #define ABOARD_VIEW_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "aboard/config.h"
@@ -27,22 +29,36 @@ typedef struct {
     int32_t pixel_stride; /**< From a pixel to the next. */
     int32_t buffer_rows;  /**< Height of the buffer in rows; `rows` for a whole tensor, fewer for a rolling buffer. */
     int32_t start_row;    /**< Row of a rolling buffer that stores row 0, so that rows of one call are contiguous. */
+    const uint16_t *table; /**< Byte offset of each row from the base, for rows in blocks; else NULL. */
 } aboard_view_t;
 
 /** Byte offset of row `r` from the base of a view. */
 ABOARD_INLINE int32_t aboard_row_offset(const aboard_view_t *view, int32_t r) {
+    if (view->table != NULL) {
+        return view->table[r];
+    }
     return (view->buffer_rows >= view->rows ? r : (r + view->start_row) % view->buffer_rows) * view->row_stride;
 }
 
-/** Byte offset of the row that follows the row at an offset by `count` rows, at most `buffer_rows`. */
-ABOARD_INLINE int32_t aboard_row_offset_after(const aboard_view_t *view, int32_t offset, int32_t count) {
+/** Byte offset of row `r` of a view; row `r - count` is at `before`, and `count` is at most `buffer_rows`. */
+ABOARD_INLINE int32_t aboard_row_offset_after(const aboard_view_t *view, int32_t before, int32_t r, int32_t count) {
+    if (view->table != NULL) {
+        return view->table[r];
+    }
     const int32_t end = view->buffer_rows * view->row_stride;
-    const int32_t next = offset + count * view->row_stride;
+    const int32_t next = before + count * view->row_stride;
     return view->buffer_rows < view->rows && next >= end ? next - end : next;
 }
 
 /** Number of rows from `r` on that are contiguous in memory, at most `count`. */
 ABOARD_INLINE int32_t aboard_rows_together(const aboard_view_t *view, int32_t r, int32_t count) {
+    if (view->table != NULL) {
+        int32_t together = 1;
+        while (together < count && view->table[r + together] == view->table[r] + together * view->row_stride) {
+            ++together;
+        }
+        return together;
+    }
     return view->buffer_rows >= view->rows
                ? count
                : ABOARD_MIN(count, view->buffer_rows - (r + view->start_row) % view->buffer_rows);

@@ -44,6 +44,9 @@ ABOARD_INLINE int32_t aboard_depthwise_conv2d_dsp_span(const aboard_depthwise_co
 /** Largest number of pieces of a strip's input rows: a rolling buffer contains all rows, and wraps around once. */
 #define ABOARD_DEPTHWISE_CONV2D_DSP_PIECES 2
 
+/** The same for rows in blocks: every row may be a piece. Strips have no more rows then. */
+#define ABOARD_DEPTHWISE_CONV2D_DSP_ROWS 8
+
 /** The copy of a piece; `from` is the first channel. */
 ABOARD_INLINE aboard_dsp_fill_t aboard_depthwise_conv2d_dsp_piece(const aboard_depthwise_conv2d_dsp_t *p,
                                                                   const int8_t *from, int32_t rows, uint32_t *buffers,
@@ -126,12 +129,13 @@ ABOARD_INLINE void aboard_depthwise_conv2d_dsp_channels(const aboard_depthwise_c
  * @param rows    Rows of the result, at most a strip.
  * @param weights Weights of all channels.
  * @param buffers Scratch.
+ * @param pieces  Room for the pieces of the input's rows.
  */
-ABOARD_INLINE void aboard_depthwise_conv2d_dsp_strip(const aboard_depthwise_conv2d_dsp_t *p, const int8_t *in,
-                                                     int32_t image, int32_t top, int8_t *y, int32_t rows,
-                                                     const uint32_t *weights, uint32_t *buffers) {
+ABOARD_INLINE void aboard_depthwise_conv2d_dsp_pieces(const aboard_depthwise_conv2d_dsp_t *p, const int8_t *in,
+                                                      int32_t image, int32_t top, int8_t *y, int32_t rows,
+                                                      const uint32_t *weights, uint32_t *buffers,
+                                                      aboard_dsp_fill_t *pieces) {
     const int32_t span = aboard_depthwise_conv2d_dsp_span(p, rows);
-    aboard_dsp_fill_t pieces[ABOARD_DEPTHWISE_CONV2D_DSP_PIECES];
     const int32_t found = aboard_depthwise_conv2d_dsp_find(p, in, image, top, span, buffers, pieces);
     aboard_dsp_rows_t job = {
         weights,   buffers,         y, p->out.pixel_stride, p->out.row_stride, p->pitch, rows * p->stride * p->pitch,
@@ -149,6 +153,19 @@ ABOARD_INLINE void aboard_depthwise_conv2d_dsp_strip(const aboard_depthwise_conv
         aboard_depthwise_conv2d_dsp_channels(p, &job);
         job.weights += ABOARD_DSP_LINE_BUFFERS * ABOARD_DSP_LINE_BUFFER_WORDS(p->single_rounding);
         job.y += ABOARD_DSP_LINE_BUFFERS;
+    }
+}
+
+/** Like aboard_depthwise_conv2d_dsp_pieces, with as much of the stack as the view of the input needs. */
+ABOARD_INLINE void aboard_depthwise_conv2d_dsp_strip(const aboard_depthwise_conv2d_dsp_t *p, const int8_t *in,
+                                                     int32_t image, int32_t top, int8_t *y, int32_t rows,
+                                                     const uint32_t *weights, uint32_t *buffers) {
+    if (p->in.table != NULL) {
+        aboard_dsp_fill_t pieces[ABOARD_DEPTHWISE_CONV2D_DSP_ROWS];
+        aboard_depthwise_conv2d_dsp_pieces(p, in, image, top, y, rows, weights, buffers, pieces);
+    } else {
+        aboard_dsp_fill_t pieces[ABOARD_DEPTHWISE_CONV2D_DSP_PIECES];
+        aboard_depthwise_conv2d_dsp_pieces(p, in, image, top, y, rows, weights, buffers, pieces);
     }
 }
 

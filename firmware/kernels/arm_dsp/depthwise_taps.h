@@ -205,8 +205,10 @@ ABOARD_INLINE void aboard_depthwise_conv2d_taps_find(const aboard_depthwise_conv
         const int32_t y = top + ky * s->dilation_h;
         const bool outside = p->padded && (y < 0 || y >= s->in_height);
         const int32_t padded = p->padded && !outside ? aboard_row_offset(&s->in, image * s->in_height + y) : 0;
+        if (ky > 0 && !p->padded) {
+            unpadded = aboard_row_offset_after(&s->in, unpadded, image * s->in_height + y, s->dilation_h);
+        }
         const aboard_dsp_seen_t line = base + (p->padded ? padded : unpadded);
-        unpadded = aboard_row_offset_after(&s->in, unpadded, s->dilation_h);
         for (int32_t kx = 0; kx < s->window_width; ++kx) {
             const int32_t x = left + kx * s->dilation_w;
             *seen++ = outside || (p->padded && (x < 0 || x >= s->in.cols)) ? padding : line + x * s->in.pixel_stride;

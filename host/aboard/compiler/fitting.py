@@ -28,7 +28,8 @@ from aboard.memory.arenas import Layout
 from aboard.memory.problem import WORD, round_up
 from aboard.memory.state import POSITION_BYTES
 from aboard.ops.control import bodies
-from aboard.schedule import control, order, search, spans, traffic
+from aboard.schedule import blocks, control, order, search, spans, traffic
+from aboard.schedule.buffer_assigner import assign_buffers
 from aboard.schedule.lowering import Calls, GivenCascades, Program, lower
 from aboard.schedule.search import Aim
 from aboard.target import Target
@@ -311,11 +312,37 @@ def _in_order(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
         progress.report("memory plan")
         regions = _arenas(program, calls.target)
         layout = arenas.plan(program.live_ranges, program.overlaps, traffic.accesses(program), regions, graph.name)
-        layout = layout.with_state(program.state_bytes, calls.target.state_mode, regions, graph.name)
-        tried.append(Scheduled(program, layout, calls, search.taken(aim, calls, assignment)))
+        made = Scheduled(program, layout, calls, search.taken(aim, calls, assignment))
+        if limit is None or layout.ram > limit:
+            made = _in_blocks(made)
+        layout = made.layout.with_state(program.state_bytes, calls.target.state_mode, regions, graph.name)
+        tried.append(replace(made, layout=layout))
         if limit is None or layout.ram <= limit:
             break
     return tried[-1]
+
+
+def _in_blocks(rolling: Scheduled) -> Scheduled:
+    """Returns a schedule with the rows of its cascades in blocks, or the same if this saves less than it takes."""
+    program, calls, target = rolling.program, rolling.calls, rolling.calls.target
+    assignment = program.assignment
+    if not assignment.cascades or len(rolling.layout.peaks) > 1:
+        return rolling
+    assignment = assign_buffers(
+        program.graph,
+        calls.implementations,
+        keep_inputs=target.input_mode == "kept",
+        cascades=assignment.cascades,
+        streamed_input=assignment.streamed_input,
+        roll=calls.roll,
+        blocks=True,
+    )
+    found = lower(program.graph, assignment, calls)
+    layout = blocks.layout(found, rolling.layout.regions[0] if rolling.layout.regions else None)
+    if layout is None or rolling.layout.peak - layout.peak <= found.table_bytes:
+        return rolling
+    made = replace(rolling, program=found, layout=layout)
+    return made if target.flash_max is None or made.flash <= target.flash_max else rolling
 
 
 def _arenas(program: Program, target: Target) -> tuple[ArenaRegion, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from aboard.emit.arenas import Arenas
+from aboard.kernels.contract import View
 from aboard.schedule.cascade import Cascade
 from aboard.schedule.lowering import Program, Step
 
@@ -117,6 +118,14 @@ def _case(cascade: Cascade, position: int, step: Step, call: CallText, result: R
     ]
 
 
+def row_offset(view: View) -> str:
+    """Returns the bytes from the start of a view to its row `row`, as a C expression."""
+    if view.table:
+        return f"{view.table}[row]"
+    row = "row" if view.buffer_rows >= view.rows else f"(row + {view.start_row}) % {view.buffer_rows}"
+    return f"{row} * {view.row_stride}"
+
+
 def _trace(step: Step, size: int, result: ResultText) -> list[str]:
     """Returns the statements that hand the rows of a stripe to the trace hook.
 
@@ -135,11 +144,10 @@ def _trace(step: Step, size: int, result: ResultText) -> list[str]:
             f"                ABOARD_TRACE_ROWS({result(step)}, {strides}, 0, {view.rows}, {shape});",
             "            }",
         ]
-    row = "row" if view.buffer_rows >= view.rows else f"(row + {view.start_row}) % {view.buffer_rows}"
     return [
         "#if ABOARD_TRACE",
         "            for (int32_t row = first; row < last; ++row) {",
-        f"                const uint8_t *const data = (const uint8_t *){result(step)} + {row} * {view.row_stride};",
+        f"                const uint8_t *const data = (const uint8_t *){result(step)} + {row_offset(view)};",
         f"                ABOARD_TRACE_ROWS(data, {strides}, (uint32_t)row, 1, {shape});",
         "            }",
         "#endif",

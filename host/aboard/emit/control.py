@@ -184,7 +184,7 @@ def _body(body: CompiledBody, model: str, instances: Instances, generator: str, 
     parts = [
         banner(body.graph, generator, body.target, f"A graph inside the model {model}: {size}."),
         "\n".join(includes) + "\n",
-        *steps.kernels(instances),
+        *steps.kernels(instances, body.layout),
         arenas.macro(),
         *steps.cascades(program, arenas, instances),
         "\n".join(run),

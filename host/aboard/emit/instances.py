@@ -1,26 +1,30 @@
 """Instances: functions of specialised kernels that steps share, and constants that steps share.
 
 An instance is a function that specialises a kernel for its literal parameters. Steps with equal parameters (layers of
-one shape) call the same instance. With `-opt=size`, one instance may serve different parameters of a kernel function
+one shape) call the same instance; tables of rows in blocks, which no two steps share, are arguments then. With `-opt=size`, one instance may serve different parameters of a kernel function
 and read them at run time, if this is smaller; it is slower.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from aboard.emit import c_text
 from aboard.emit.initial import initial_values
 from aboard.ir import Array
 from aboard.kernels.contract import (
+    TABLE,
     Argument,
     Call,
     ConstantArg,
     FunctionCall,
     InputArg,
     KernelCall,
+    Literal,
     OutputArg,
     PackedConstant,
+    without_tables,
 )
 from aboard.kernels.select import code_size
 from aboard.schedule.lowering import Program, Step
@@ -36,12 +40,26 @@ class Instance:
         call: One of the calls that it serves.
         steps: Steps that call it.
         parameters: True if parameters are passed at run time.
+        tables: Names of the arguments for tables of rows, if steps have different ones; else empty.
     """
 
     name: str
     call: KernelCall
     steps: list[Step] = field(default_factory=list)
     parameters: bool = False
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        names = [tables_of(step.call) for step in self.steps]
+        if self.parameters or all(each == names[0] for each in names):
+            return ()
+        return tuple(f"rows_{index}" for index in range(len(names[0])))
+
+    @property
+    def params(self) -> Mapping[str, Literal]:
+        """The parameters, with the arguments for tables."""
+        names = dict(zip(tables_of(self.call), self.tables, strict=False))
+        return {name: _renamed(value, names) for name, value in self.call.params.items()}
 
     @property
     def standalone(self) -> bool:
@@ -94,15 +112,16 @@ class Instances:
             key = self._key(step.call)
             if key not in by_key:
                 name = f"k{len(self.instances)}_{step.call.function.removeprefix('aboard_')}"
-                by_key[key] = Instance(name, step.call, parameters=step.call.function_key in self._sharing)
+                shared = without_tables(step.call.function_key) in self._sharing
+                by_key[key] = Instance(name, step.call, parameters=shared)
                 self.instances.append(by_key[key])
             by_key[key].steps.append(step)
             self._by_step[step.index, step.standalone] = by_key[key]
         self.arrays += [NamedArray(name, values, 4) for name, values in initial_values(program.graph).items()]
 
     def _key(self, call: KernelCall) -> str:
-        key = call.function_key
-        return key if key in self._sharing else f"{key}|{c_text.literal(call.params)}"
+        key = without_tables(call.function_key)
+        return key if key in self._sharing else without_tables(f"{call.function_key}|{c_text.literal(call.params)}")
 
     def _add(self, program: Program, step: Step, argument: Argument) -> str:
         """Returns the name of the array of an argument; "" for an argument in the arena."""
@@ -147,12 +166,24 @@ def _shared_functions(program: Program, target: Target) -> set[str]:
     rolling = {node for window in program.assignment.rolling for node in window.calls}
     for step in (*program.steps, *(step for step in program.standalone.values() if step.node not in rolling)):
         if isinstance(step.call, KernelCall):
-            seen.setdefault(step.call.function_key, {})[c_text.literal(step.call.params)] = step.call
+            key = without_tables(step.call.function_key)
+            seen.setdefault(key, {})[without_tables(c_text.literal(step.call.params))] = step.call
     return {key for key, calls in seen.items() if _is_shared(list(calls.values()), target)}
 
 
 def _is_shared(calls: list[KernelCall], target: Target) -> bool:
     return calls[0].reads_parameters or code_size.shares(calls, target)
+
+
+def tables_of(call: Call) -> list[str]:
+    """Returns the tables of rows that a call's parameters name, each once, in order."""
+    return list(dict.fromkeys(TABLE.findall(c_text.literal(call.params)))) if isinstance(call, KernelCall) else []
+
+
+def _renamed(value: Literal, names: Mapping[str, str]) -> Literal:
+    if isinstance(value, str):
+        return names.get(value, value)
+    return {key: _renamed(each, names) for key, each in value.items()} if isinstance(value, Mapping) else value
 
 
 def argument_type(argument: Argument) -> str:

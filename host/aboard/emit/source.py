@@ -70,7 +70,7 @@ def text(
         banner(graph, generator, target, f"The model {name}: {len(program.steps)} steps, {layout.peak} bytes of RAM."),
         "\n".join(includes) + "\n",
         "" if hooks else _no_hooks(name),
-        *steps.kernels(instances),
+        *steps.kernels(instances, layout),
         arenas.macro(),
         streamed_input.state(program, arenas),
         *steps.cascades(program, arenas, instances),

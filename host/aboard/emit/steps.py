@@ -7,17 +7,28 @@ from collections.abc import Callable
 from aboard.base import quoting
 from aboard.emit import c_text, cascade, rolling
 from aboard.emit.arenas import Arenas
-from aboard.emit.instances import Instance, Instances, argument_names, argument_type
+from aboard.emit.instances import Instance, Instances, argument_names, argument_type, tables_of
 from aboard.kernels.contract import Argument, ConstantArg, FunctionCall, InputArg, KernelCall, OutputArg
+from aboard.memory.arenas import Layout
 from aboard.schedule.lowering import Program, Step
 
 
-def kernels(instances: Instances) -> list[str]:
-    """Returns the functions and parameters that the steps need."""
+def kernels(instances: Instances, layout: Layout) -> list[str]:
+    """Returns the tables, functions and parameters that the steps need."""
     return [
+        tables(layout),
         *(instance_text(instance, in_ram=instances.code_in_ram) for instance in instances.instances),
         *(parameters_text(step) for instance in instances.instances if instance.parameters for step in instance.steps),
     ]
+
+
+def tables(layout: Layout) -> str:
+    """Returns the tables of rows in blocks; "" without any."""
+    if not layout.tables:
+        return ""
+    lines = ["/* For each row of a tensor in blocks, the bytes from the lowest of its rows. */"]
+    lines += [f"static const uint16_t {name}[] = {{{', '.join(map(str, rows))}}};" for name, rows in layout.tables]
+    return "\n".join([*lines, ""])
 
 
 def cascades(program: Program, arenas: Arenas, instances: Instances) -> list[str]:
@@ -32,6 +43,7 @@ def instance_text(instance: Instance, *, in_ram: bool = False) -> str:
     typed = [f"{argument_type(a)}{n}" for a, n in zip(call.arguments, names, strict=True)]
     if instance.parameters:
         typed.insert(0, f"const {call.params_type} *p")
+    typed += [f"const uint16_t *{name}" for name in instance.tables]
     signature = ", ".join([*typed, "int32_t first", "int32_t last"])
     steps = ", ".join(str(step.index) for step in instance.steps)
     passed = ", ".join(["p" if instance.parameters else "&p", *names, "first", "last"])
@@ -39,7 +51,8 @@ def instance_text(instance: Instance, *, in_ram: bool = False) -> str:
     placed = "ABOARD_PLACED " if in_ram else ""
     lines.append(f"static {placed}ABOARD_NOINLINE void {instance.name}({signature}) {{")
     if not instance.parameters:
-        lines.append(f"    static const {call.params_type} p = {c_text.initializer(call.params)};")
+        static = "" if instance.tables else "static "
+        lines.append(f"    {static}const {call.params_type} p = {c_text.initializer(instance.params)};")
     lines += [f"    {call.function}({passed});", "}", ""]
     if instance.standalone:
         lines = ["#if ABOARD_RUN_OP", *lines[:-1], "#endif", ""]
@@ -80,6 +93,8 @@ def call_text(
     instance = instances.of(step)
     if instance.parameters:
         arguments.insert(0, f"&{_parameter(step)}")
+    if instance.tables:
+        arguments += tables_of(step.call)
     return f"{instance.name}({', '.join([*arguments, *(rows or ('0', str(step.call.rows)))])});"
 
 

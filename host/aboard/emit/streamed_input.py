@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aboard.emit.arenas import Arenas
+from aboard.emit.cascade import row_offset
 from aboard.ir import Tensor
 from aboard.kernels.contract import View
 from aboard.schedule.lowering import Program
@@ -51,7 +52,6 @@ def functions(program: Program, arenas: Arenas) -> str:
     if streamed is None:
         return ""
     name, view = arenas.name, program.assignment.locations[streamed].view
-    row = "row" if view.buffer_rows >= view.rows else f"(row + {view.start_row}) % {view.buffer_rows}"
     cascade = next((n for n, each in enumerate(program.assignment.cascades) if each.streamed_input is not None), None)
     goes_on = (
         "ABOARD_OK" if cascade is None else f"cascade_{cascade}({', '.join(arenas.pointers)}{arenas.hooks_argument})"
@@ -73,7 +73,7 @@ def functions(program: Program, arenas: Arenas) -> str:
             *memory,
             f"    const int32_t row = {STATE}->pushed;",
             f"    uint8_t *const rows = {arenas.of_tensor(streamed, program)};",
-            f"    return row < {rows_macro(name)} ? rows + {row} * {view.row_stride} : NULL;",
+            f"    return row < {rows_macro(name)} ? rows + {row_offset(view)} : NULL;",
             "}",
             "",
             "static aboard_status_t push(const aboard_memory_t *memory, const void *row,",

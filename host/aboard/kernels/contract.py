@@ -16,6 +16,7 @@ whose `step_rows` equals `rows` is only called for all rows at once.
 from __future__ import annotations
 
 import copy
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
 
 #: Additional instructions to find a row in a rolling buffer (Cortex-M4: 7 to 11 a row in the layers of `wake_jarvis`).
 ROLLING_ROW_COST = 8
+
+#: Bytes of an entry of `View.table`, the offset of a row.
+TABLE_ENTRY_BYTES = 2
+#: Names of such tables in C.
+TABLE = re.compile(r"\brows_of_\d+\b")
 
 #: A literal of a C parameter struct: number, nested struct (mapping) or array (sequence).
 Literal = Union[int, float, bool, str, Mapping[str, "Literal"], Sequence["Literal"]]  # noqa: UP007 - recursive
@@ -54,6 +60,8 @@ class View:
         element_bytes: Bytes of an element.
         offset: Bytes from the start of the buffer to element (0, 0, 0).
         stripe_height: Rows of a stripe (`RowWise`) of a result in a cascade; 0 outside of cascades.
+        table: C name of the table with the offset of each row, if rows lie in blocks; else "". `buffer_rows` is less
+            than `rows` then, as for a rolling buffer. The rows that a call writes follow each other.
     """
 
     rows: int
@@ -66,6 +74,7 @@ class View:
     offset: int = 0
     start_row: int = 0
     stripe_height: int = 0
+    table: str = ""
 
     @classmethod
     @lru_cache(maxsize=4096)
@@ -90,10 +99,11 @@ class View:
         return (min(self.buffer_rows, self.rows) - 1) * self.row_stride + (self.cols - 1) * self.pixel_stride + pixel
 
     def literal(self) -> Mapping[str, Literal]:
-        """Returns the fields of the C struct `aboard_view_t`; without `start_row` if it is 0."""
+        """Returns the fields of the C struct `aboard_view_t`; without those that are 0 or NULL for most views."""
         names = ("rows", "cols", "channels", "row_stride", "pixel_stride", "buffer_rows")
-        fields = {name: getattr(self, name) for name in names}
-        return {**fields, "start_row": self.start_row} if self.start_row else fields
+        return {name: getattr(self, name) for name in names} | {
+            name: getattr(self, name) for name in ("start_row", "table") if getattr(self, name)
+        }
 
 
 @dataclass(frozen=True)
@@ -160,6 +170,12 @@ class ScratchArg:
 
     scratch: Scratch
     ctype: str
+
+
+def without_tables(text: str) -> str:
+    """Returns C text in which tables of rows have numbers by their order: equal for calls that differ in tables alone."""
+    numbers: dict[str, int] = {}
+    return TABLE.sub(lambda found: f"rows_{numbers.setdefault(found[0], len(numbers))}", text)
 
 
 class UnsupportedNodeError(ValueError):
@@ -357,6 +373,17 @@ class Implementation(ABC):
             no byte is written before its last read (`aboard.kernels.overlap`); None if they must not share memory.
         """
         return None
+
+    def overwrites_rows(self, node: Node) -> tuple[int, ...]:
+        """Returns the operands whose rows a stripe may overwrite if nothing reads them later, by their index.
+
+        The rows of the result then lie exactly over as many rows of the operand, which are as large: the kernel has
+        read each of their bytes before it writes a result there. A stripe has at most the rows of `row_wise`. By
+        default those that the node may overwrite as a whole, if it computes one row after another.
+        """
+        pairs = self.runs_in_place(node) if self.by_rows else ()
+        same = node.output.shape
+        return tuple(operand for result, operand in pairs if result == 0 and node.input(operand).shape == same)
 
     def row_wise(self, node: Node) -> RowWise | None:
         """Returns how the node is computed in a cascade; None if all rows must be computed at once."""

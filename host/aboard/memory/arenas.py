@@ -30,6 +30,8 @@ class Layout:
         bounds: For each arena, a lower bound of its bytes.
         regions: For each arena, the memory region it is meant for; empty for one arena without a named region.
         state: Where the state block is; None for a model without state.
+        tables: For each tensor whose rows lie in blocks, the name of its table (`View.table`), and for each row the
+            bytes from the offset of its buffer.
     """
 
     homes: tuple[int, ...]
@@ -38,6 +40,7 @@ class Layout:
     bounds: tuple[int, ...]
     regions: tuple[str, ...] = ()
     state: StatePlace | None = None
+    tables: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
     @classmethod
     def single(cls, plan: MemoryPlan, region: str | None = None) -> Layout:

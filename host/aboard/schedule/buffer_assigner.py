@@ -38,6 +38,7 @@ def assign_buffers(
     cascades: Sequence[Cascade] = (),
     streamed_input: Tensor | None = None,
     roll: bool = True,
+    blocks: bool = False,
 ) -> BufferAssignment:
     """Decides which tensors share a buffer. Buffers have no address yet.
 
@@ -49,11 +50,18 @@ def assign_buffers(
             `unshared` in it.
         streamed_input: The input whose rows the caller pushes.
         roll: True if rolling buffers may contain states.
+        blocks: True if rows of tensors between the nodes of a cascade lie in blocks instead of rolling buffers.
     """
     joins = rolling_finder.joins(graph) if roll else {}
     while True:
         assignment, opened = _assigned(
-            graph, implementations, joins, keep_inputs=keep_inputs, cascades=cascades, streamed_input=streamed_input
+            graph,
+            implementations,
+            joins,
+            keep_inputs=keep_inputs,
+            cascades=cascades,
+            streamed_input=streamed_input,
+            blocks=blocks,
         )
         rolling = {window.state for window in assignment.rolling}
         # A join that was opened is only right if its window rolls.
@@ -71,6 +79,7 @@ def _assigned(
     keep_inputs: bool,
     cascades: Sequence[Cascade],
     streamed_input: Tensor | None,
+    blocks: bool,
 ) -> tuple[BufferAssignment, list[Node]]:
     """Returns an assignment, and the joins of rolling windows that are steps (`Assigner.open_window`)."""
     assigner, opened = Assigner(graph, implementations, keep_inputs), list[Node]()
@@ -90,7 +99,12 @@ def _assigned(
     for node in assigner.steps:
         if node not in cascaded:
             assigner.run_in_place(node)
+    tables = 0
     for cascade in cascades:
+        if blocks:
+            assigner.locations |= in_blocks(cascade, tables)
+            tables += len(cascade.buffer_rows)
+            continue
         assigner.locations |= {tensor: in_rolling_buffer(tensor, cascade) for tensor in cascade.buffer_rows}
         for node in reversed(cascade.nodes):
             assigner.run_stripes_in_place(node, cascade)
@@ -112,6 +126,23 @@ def in_rolling_buffer(tensor: Tensor, cascade: Cascade) -> TensorLocation:
     whole = View.whole(tensor.shape, tensor.dtype.bytes)
     view = whole if height >= whole.rows else dataclasses.replace(whole, buffer_rows=height, start_row=start_row)
     return TensorLocation(Buffer(tensor.name, height * view.row_stride, [tensor]), view)
+
+
+def in_blocks(cascade: Cascade, number: int) -> dict[Tensor, TensorLocation]:
+    """Returns the locations of the tensors between the nodes of a cascade, with their rows in blocks.
+
+    Args:
+        cascade: The cascade.
+        number: Number of the first table; the tensors have numbers from there on.
+    """
+    found = {}
+    for index, tensor in enumerate(cascade.buffer_rows, number):
+        location = in_rolling_buffer(tensor, cascade)
+        if location.view.buffer_rows < location.view.rows:
+            view = dataclasses.replace(location.view, start_row=0, table=f"rows_of_{index}")
+            location = TensorLocation(location.buffer, view)
+        found[tensor] = location
+    return found
 
 
 class Assigner:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from aboard.ir import Graph, Node
 from aboard.ir.fingerprint import Memo, fingerprint
 from aboard.kernels import tunable
-from aboard.kernels.contract import Call, ExternalCall, Implementation, InputArg, View
+from aboard.kernels.contract import TABLE_ENTRY_BYTES, Call, ExternalCall, Implementation, InputArg, View
 from aboard.kernels.control import ControlCall, distinct
 from aboard.kernels.select.flash import model_bytes
 from aboard.memory.problem import LiveRange, Overlap
@@ -90,7 +90,13 @@ class Program:
         if any(isinstance(step.call, ExternalCall) for step in self.steps):
             return None
         cascaded = sum(len(cascade.nodes) for cascade in self.assignment.cascades)
-        return model_bytes([(step.node, step.call) for step in self.steps], cascaded, target)
+        return model_bytes([(step.node, step.call) for step in self.steps], cascaded, target) + self.table_bytes
+
+    @property
+    def table_bytes(self) -> int:
+        """Bytes of flash of the tables for rows in blocks."""
+        views = [location.view for location in self.assignment.locations.values()]
+        return sum(TABLE_ENTRY_BYTES * view.rows for view in views if view.table)
 
     def whole(self, step: Step) -> Step:
         """Returns the step that computes all rows at once."""

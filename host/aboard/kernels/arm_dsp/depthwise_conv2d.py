@@ -52,6 +52,9 @@ _FILLING = 0.43
 #: Smallest number of rows per strip, by stride, unless the result has fewer.
 _LEAST_STRIP = {1: 2, 2: 1}
 
+#: ABOARD_DEPTHWISE_CONV2D_DSP_ROWS of the header.
+_MOST_PIECES = 8
+
 #: Parameters by which a row is computed by another function.
 _CODE_PARAMETERS = ("single_rounding", "narrow", "stride", "count")
 
@@ -107,6 +110,12 @@ class DspS8(Implementation):
         return None if below is None else below + (self._rows(node) - 1) * y.row_stride
 
     @override
+    def overwrites_rows(self, node: Node) -> tuple[int, ...]:
+        """Four channels of all rows of a strip are copied before their results are written."""
+        same = node.input(INPUT).shape == node.output.shape
+        return (INPUT,) if same and self._rows(node) >= self.row_wise(node).rows else ()
+
+    @override
     def row_wise(self, node: Node) -> RowWise:
         """With a stride of 1, two rows at once: windows of neighbouring rows share line buffers."""
         return RowWise(_LEAST_STRIP[attributes(node).strides[0]])
@@ -124,6 +133,8 @@ class DspS8(Implementation):
         layer = _layer(node)
         stride = attributes(node).strides[0]
         strip = min(self._rows(node), y.stripe_height or y.rows)
+        if x.table:
+            strip = min(strip, (_MOST_PIECES - 3) // stride + 1)
         block = self.knob("block", _blocks(node)[0])
         narrow = _narrow(node) and block == y.cols and self.knob("narrow", 1) == 1
         pitch = _pitch(node, narrow=narrow)

@@ -107,6 +107,12 @@ class DspPackedS8(Implementation):
         return None if below is None else below + (self._rows(node) - 1) * y.row_stride
 
     @override
+    def overwrites_rows(self, node: Node) -> tuple[int, ...]:
+        """Four channels of all rows of a strip are copied before their results are written."""
+        same = node.input(INPUT).shape == node.output.shape and node.output.shape[3] % CHANNELS == 0
+        return (INPUT,) if same and self._rows(node) >= self.row_wise(node).rows else ()
+
+    @override
     def row_wise(self, node: Node) -> RowWise:
         """Two rows at once: windows of neighbouring rows share copied rows."""
         return RowWise(_LEAST_STRIP)

@@ -1,0 +1,251 @@
+"""Rows in blocks: the tensors of cascades without rolling buffers of their own.
+
+A rolling buffer is as high as its tensor ever gets, and the rolling buffers of a cascade are full at different times.
+So the unit of memory is the block, the rows that one stripe writes: each block has an address, and lives from the
+stripe that writes it to the last that reads it. Kernels find a row by a table (`View.table`). The same order of stripes
+needs less RAM, and the table needs flash, two bytes a row.
+
+Whole tensors at the border of a cascade stay in one piece, but their rows are born and die one by one, so that blocks
+may lie over rows that nothing reads any more, or that are still to be written. Scratch is live only while its node is
+computed. A stripe may overwrite rows that it is the last to read, where its kernel allows that
+(`Implementation.overwrites_rows`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from aboard.ir import Tensor
+from aboard.kernels.contract import View
+from aboard.memory import blocks
+from aboard.memory.arenas import Layout
+from aboard.memory.blocks import Block, BlockPlan, MinOffsets, Part
+from aboard.schedule.buffers import Buffer
+from aboard.schedule.lowering import Program
+from aboard.schedule.turns import Turns, Written, turns
+
+#: Largest distance of two rows of a tensor: entries of a table have 16 bits.
+MOST_DISTANCE = (1 << 16) - 1
+
+
+@dataclass(frozen=True)
+class BlockProblem:
+    """The blocks of a schedule.
+
+    Attributes:
+        blocks: The blocks.
+        of_range: For each of `Program.live_ranges`, its block; None for rows in blocks.
+        of_rows: For each tensor whose rows lie in blocks, the block of each row, and where it begins in the block.
+        min_offsets: Pairs of blocks of single steps that may share bytes.
+    """
+
+    blocks: tuple[Block, ...]
+    of_range: tuple[int | None, ...]
+    of_rows: Mapping[Tensor, Sequence[tuple[int, int]]]
+    min_offsets: MinOffsets
+
+
+def layout(program: Program, region: str | None = None) -> Layout | None:
+    """Returns the layout of a schedule whose cascades have rows in blocks; None if a table cannot address them.
+
+    Args:
+        program: The schedule; its views have tables (`aboard.schedule.buffer_assigner`).
+        region: The memory region of the arena, if it has a name.
+    """
+    found: list[tuple[BlockProblem, BlockPlan]] = []
+    for in_place in (True, False):
+        made = problem(program, in_place=in_place)
+        found.append((made, blocks.place(made.blocks, made.min_offsets)))
+    made, plan = min(found, key=lambda each: each[1].peak)
+    return _layout(program, made, dataclasses.replace(plan, bound=min(each.bound for _, each in found)), region)
+
+
+def problem(program: Program, *, in_place: bool = True) -> BlockProblem:
+    """Returns the blocks of a schedule.
+
+    Args:
+        program: The schedule.
+        in_place: True if stripes overwrite rows that they are the last to read, where kernels allow it.
+    """
+    builder = _Builder(program, turns(program))
+    builder.add_rows(in_place=in_place)
+    builder.add_whole()
+    builder.add_scratch()
+    made = tuple(
+        Block(name, tuple(sorted(parts)), align) for name, parts, align in builder.blocks
+    )
+    return BlockProblem(made, tuple(builder.of_range), builder.of_rows, builder.min_offsets())
+
+
+def _layout(program: Program, made: BlockProblem, plan: BlockPlan, region: str | None) -> Layout | None:
+    offsets = [0 if block is None else plan.offsets[block] for block in made.of_range]
+    tables = []
+    for tensor, rows in made.of_rows.items():
+        location = program.assignment.locations[tensor]
+        at = [plan.offsets[block] + begin for block, begin in rows]
+        if max(at) - min(at) > MOST_DISTANCE:
+            return None
+        offsets[program.buffers[location.buffer]] = min(at)
+        tables.append((location.view.table, tuple(each - min(at) for each in at)))
+    return Layout(
+        homes=(0,) * len(offsets),
+        offsets=tuple(offsets),
+        peaks=(plan.peak,),
+        bounds=(min(plan.bound, plan.peak),),
+        regions=() if region is None else (region,),
+        tables=tuple(tables),
+    )
+
+
+class _Builder:
+    """Makes the blocks of a schedule.
+
+    Attributes:
+        blocks: Name, parts and alignment of each block.
+        of_range, of_rows: As in `BlockProblem`.
+    """
+
+    def __init__(self, program: Program, found: Turns) -> None:
+        self.program = program
+        self.turns = found
+        self.locations = program.assignment.locations
+        self.blocks: list[tuple[str, list[Part], int]] = []
+        self.of_range: list[int | None] = [None] * len(program.live_ranges)
+        self.of_rows: dict[Tensor, list[tuple[int, int]]] = {}
+        self.cascaded = {node for cascade in program.assignment.cascades for node in cascade.nodes}
+
+    def add_rows(self, *, in_place: bool) -> None:
+        """Adds a block for each stripe that writes a tensor within a cascade, in the order of the stripes."""
+        inside = [
+            (written, tensor)
+            for tensor, stripes in self.turns.written.items()
+            if tensor in self.locations and self.locations[tensor].view.table
+            for written in stripes
+        ]
+        writers = {step.node.output: step for step in self.program.steps if step.node in self.cascaded}
+        for written, tensor in sorted(inside, key=lambda each: each[0].turn):
+            writer = writers.get(tensor)
+            place = None
+            if in_place and writer is not None:
+                for index in writer.implementation.overwrites_rows(writer.node):
+                    place = place or self._dying(writer.node.input(index), tensor, written)
+            block, begin = place or self._new(tensor)
+            self._add_stripe(tensor, written, block, begin)
+
+    def _new(self, tensor: Tensor) -> tuple[int, int]:
+        index = self.program.buffers[self.locations[tensor].buffer]
+        self.blocks.append((f"rows of {tensor.name}", [], self.program.live_ranges[index].align))
+        return len(self.blocks) - 1, 0
+
+    def _add_stripe(self, tensor: Tensor, written: Written, block: int, begin: int) -> None:
+        size = self.locations[tensor].view.row_stride
+        rows = self.of_rows.setdefault(tensor, [])
+        parts = self.blocks[block][1]
+        for row in range(written.first, written.last):
+            low = begin + (row - written.first) * size
+            rows.append((block, low))
+            last = max(written.turn, self.turns.last_read[tensor][row])
+            _append(parts, Part(written.turn, last, low, low + size))
+
+    def _dying(self, operand: Tensor, result: Tensor, written: Written) -> tuple[int, int] | None:
+        """Returns the place of as many rows of the operand as a stripe writes, if it is the last to read them."""
+        rows = self.of_rows.get(operand)
+        if rows is None or not _same_rows(self.locations[operand].view, self.locations[result].view):
+            return None
+        size, wanted = self.locations[result].view.row_stride, written.last - written.first
+        last_read = self.turns.last_read[operand]
+        dying = [row for row in range(len(rows)) if last_read[row] == written.turn]
+        places = [rows[row] for row in dying[:wanted]]
+        if len(places) < wanted:
+            return None
+        block, begin = places[0]
+        return places[0] if places == [(block, begin + n * size) for n in range(wanted)] else None
+
+    def add_whole(self) -> None:
+        """Adds the blocks of buffers whose tensors lie in one piece."""
+        for buffer, index in self.program.buffers.items():
+            if all(not self.locations[tensor].view.table for tensor in buffer.tensors):
+                live = self.program.live_ranges[index]
+                self.of_range[index] = len(self.blocks)
+                self.blocks.append((live.name, self._parts_of(buffer, index), live.align))
+
+    def _parts_of(self, buffer: Buffer, index: int) -> list[Part]:
+        """Returns the parts of a buffer: its rows where a cascade writes or reads it row by row for the last time."""
+        live, end = self.program.live_ranges[index], len(self.turns.of_step) - 1
+        first, last = self.turns.of_step[live.first][0], self.turns.of_step[min(live.last, end)][1]
+        inside = [t for t in buffer.tensors if t in self.turns.written or t in self.turns.last_read]
+        view = self.locations[inside[0]].view if len(inside) == 1 else None
+        if view is None or not view.contiguous or view.span != buffer.bytes or view.offset:
+            return [Part(first, last, 0, buffer.bytes)]
+        born = self._births(inside[0], first, self.turns.of_step[live.first][1], view.rows)
+        dies = self._deaths(inside[0], last, live.last, view.rows)
+        parts: list[Part] = []
+        for row in range(view.rows):
+            low = row * view.row_stride
+            _append(parts, Part(born[row], max(born[row], dies[row]), low, low + view.row_stride))
+        return parts
+
+    def _births(self, tensor: Tensor, first: int, until: int, rows: int) -> list[int]:
+        """Returns the first turn of each row of a tensor whose buffer is first needed from turn `first` to `until`."""
+        born = [first] * rows
+        for written in self.turns.written.get(tensor, ()):
+            if first <= written.turn <= until:
+                born[written.first : written.last] = [written.turn] * (written.last - written.first)
+        return born
+
+    def _deaths(self, tensor: Tensor, last: int, step: int, rows: int) -> list[int]:
+        """Returns the last turn of each row of a tensor whose buffer `step` needs last, until turn `last`."""
+        nodes = self.program.assignment.steps
+        read = self.turns.last_read.get(tensor)
+        if read is None or step >= len(nodes) or nodes[step] not in self.cascaded:
+            return [last] * rows
+        start = self.turns.of_step[step][0]
+        return [turn if turn >= start else start for turn in read]
+
+    def add_scratch(self) -> None:
+        """Adds scratch, which is live in the turns of its node, and the state of a streamed input."""
+        for step in self.program.steps:
+            mine = self.turns.of_node.get(step.node, [self.turns.of_step[step.index][0]])
+            for index, scratch in zip(step.scratch, step.call.scratch, strict=True):
+                spans = [(mine[0], mine[-1])] if scratch.persistent else [(turn, turn) for turn in mine]
+                self._add_range(index, [Part(first, last, 0, scratch.bytes) for first, last in spans])
+        state = self.program.stream_state
+        if state is not None:
+            self._add_range(state, [Part(0, self.turns.end, 0, self.program.live_ranges[state].bytes)])
+
+    def _add_range(self, index: int, parts: list[Part]) -> None:
+        live = self.program.live_ranges[index]
+        self.of_range[index] = len(self.blocks)
+        self.blocks.append((live.name, parts, live.align))
+
+    def min_offsets(self) -> dict[tuple[int, int], int]:
+        """Returns the pairs that one step outside of cascades reads and writes, and that may share bytes."""
+        found: dict[tuple[int, int], int] = {}
+        nodes = self.program.assignment.steps
+        for pair in self.program.overlaps:
+            step = self.program.live_ranges[pair.operand].last
+            operand, result = self.of_range[pair.operand], self.of_range[pair.result]
+            single = step < len(nodes) and nodes[step] not in self.cascaded
+            if single and operand is not None and result is not None:
+                found[operand, result] = pair.min_offset
+        return found
+
+
+def _append(parts: list[Part], part: Part) -> None:
+    """Appends a part, or extends the last one if both live equally long and follow each other."""
+    if parts and parts[-1][:2] == part[:2] and parts[-1].high == part.low:
+        parts[-1] = parts[-1]._replace(high=part.high)
+    else:
+        parts.append(part)
+
+
+def _same_rows(one: View, other: View) -> bool:
+    return (one.row_stride, one.pixel_stride, one.cols, one.element_bytes) == (
+        other.row_stride,
+        other.pixel_stride,
+        other.cols,
+        other.element_bytes,
+    )
+
