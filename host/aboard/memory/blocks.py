@@ -17,15 +17,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from aboard.errors import VerifyError
 from aboard.memory.problem import WORD, round_up
 
-#: Rectangles that all orders of a problem may place, and the most and the fewest orders.
-BUDGET, MOST_ORDERS, FEWEST_ORDERS = 40_000, 60, 8
-#: Turns of a bucket: a rectangle is compared with those of its buckets alone.
-_BUCKET = 32
+#: Pairs of blocks that all orders of a problem may compare, and the most and the fewest orders.
+BUDGET, MOST_ORDERS, FEWEST_ORDERS = 1_000_000, 200, 8
 
 
 class Part(NamedTuple):
@@ -78,18 +75,19 @@ class BlockPlan:
     bound: int
 
 
-def place(blocks: Sequence[Block], min_offsets: MinOffsets) -> BlockPlan:
+def place(blocks: Sequence[Block], min_offsets: MinOffsets, budget: int = BUDGET) -> BlockPlan:
     """Places blocks so that the arena is as small as the search can find.
 
     Args:
         blocks: The blocks.
         min_offsets: Pairs that may share bytes in the one turn in which both are live.
+        budget: Pairs of blocks that the search may compare.
 
     Returns:
         A validated plan.
     """
     search = _Search(blocks, min_offsets)
-    search.run()
+    search.run(budget)
     plan = BlockPlan(tuple(search.offsets), search.peak, search.bound)
     validate(blocks, plan.offsets, min_offsets)
     return plan
@@ -127,29 +125,62 @@ def _in_place(parts: Sequence[Part]) -> list[tuple[int, int]]:
     return found
 
 
+class Conflicts:
+    """The pairs of blocks that are live together.
+
+    Attributes:
+        neighbours: For each block, the blocks that it may not share some bytes with: for each of them, ranges of offsets
+            relative to it that are forbidden, bounds excluded, in ascending order.
+    """
+
+    def __init__(self, blocks: Sequence[Block], min_offsets: MinOffsets) -> None:
+        found: list[dict[int, list[tuple[int, int]]]] = [{} for _ in blocks]
+        parts = sorted((*part, index) for index, block in enumerate(blocks) for part in block.parts)
+        now: list[tuple[int, int, int, int, int]] = []
+        for part in parts:
+            first, _, low, high, index = part
+            now = [each for each in now if each[1] >= first]
+            for _, _, other_low, other_high, other in now:
+                if other != index:
+                    found[index].setdefault(other, []).append((other_low - high, other_high - low))
+                    found[other].setdefault(index, []).append((low - other_high, high - other_low))
+            now.append(part)
+        for (operand, result), least in min_offsets.items():
+            size, other = blocks[operand].bytes, blocks[result].bytes
+            found[result][operand] = [(-min(least, other), size)]
+            found[operand][result] = [(-size, min(least, other))]
+        self.neighbours = [[(other, _joined(ranges)) for other, ranges in each.items()] for each in found]
+
+
+def _joined(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Returns ranges without those that others contain; ranges that share more than their bounds become one."""
+    found: list[tuple[int, int]] = []
+    for begin, end in sorted(set(ranges)):
+        if found and begin < found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((begin, end))
+    return found
+
+
 class _Search:
     """Orders tried on a problem, and the best plan among them."""
 
     def __init__(self, blocks: Sequence[Block], min_offsets: MinOffsets) -> None:
         self.blocks = blocks
-        self.partners: dict[int, list[tuple[int, int, int]]] = {}
-        for (operand, result), least in min_offsets.items():
-            size, other = blocks[operand].bytes, blocks[result].bytes
-            # Forbidden offsets of the one relative to the other, as far as they share the turn.
-            self.partners.setdefault(result, []).append((operand, -min(least, other), size))
-            self.partners.setdefault(operand, []).append((result, -size, min(least, other)))
-        self.parts = [np.array(block.parts, np.int64) for block in blocks]
+        self.sizes = [block.bytes for block in blocks]
+        self.neighbours = Conflicts(blocks, min_offsets).neighbours
         self.bound = round_up(max(live_bytes(blocks, min_offsets), default=0), WORD)
         self.offsets: list[int] = []
         self.order: list[int] = []
         self.peak = 1 << 62
 
-    def run(self) -> None:
-        count = range(len(self.blocks))
-        born = [int(part[:, 0].min()) for part in self.parts]
-        lasts = [int(part[:, 1].max()) - born[i] for i, part in enumerate(self.parts)]
-        size = [block.bytes for block in self.blocks]
-        area = [int(((p[:, 1] - p[:, 0] + 1) * (p[:, 3] - p[:, 2])).sum()) for p in self.parts]
+    def run(self, budget: int) -> None:
+        """Tries orders until the peak is the bound or the budget ends."""
+        blocks, size = self.blocks, self.sizes
+        born = [min(part.first for part in block.parts) for block in blocks]
+        lasts = [max(part.last for part in block.parts) - born[i] for i, block in enumerate(blocks)]
+        area = [sum((p.last - p.first + 1) * (p.high - p.low) for p in block.parts) for block in blocks]
         keys: list[Callable[[int], tuple[int, ...]]] = [
             lambda i: (-size[i], born[i]),
             lambda i: (-area[i], born[i]),
@@ -158,19 +189,19 @@ class _Search:
             lambda i: (-lasts[i] * size[i], born[i]),
         ]
         for key in keys:
-            self._place(sorted(count, key=key))
+            self._place(sorted(range(len(blocks)), key=key))
             if self.peak <= self.bound:
                 return
-        self._move_topmost()
+        self._move_topmost(budget)
 
-    def _move_topmost(self) -> None:
+    def _move_topmost(self, budget: int) -> None:
         """Moves blocks at the top forward in the best order; a fixed seed makes the search deterministic."""
         rng = random.Random(0)  # noqa: S311 - not for secrets
-        total = sum(map(len, self.parts))
-        for _ in range(min(max(BUDGET // total, FEWEST_ORDERS), MOST_ORDERS)):
+        pairs = sum(map(len, self.neighbours)) + 1
+        for _ in range(min(max(budget // pairs, FEWEST_ORDERS), MOST_ORDERS)):
             if self.peak <= self.bound:
                 return
-            top = [i for i in self.order if self.offsets[i] + self.blocks[i].bytes >= self.peak - 2 * WORD]
+            top = [i for i in self.order if self.offsets[i] + self.sizes[i] >= self.peak - 2 * WORD]
             order = list(self.order)
             for index in rng.sample(top, min(len(top), rng.choice((1, 2, 4)))):
                 order.remove(index)
@@ -179,69 +210,31 @@ class _Search:
 
     def _place(self, order: Sequence[int]) -> None:
         """Places in an order by first fit, and keeps the result unless it is worse than the best so far."""
-        placed = _Placed(sum(map(len, self.parts)))
         offsets = [-1] * len(self.blocks)
         peak = 0
         for index in order:
-            at = self._first_fit(index, placed, offsets)
-            offsets[index] = at
-            peak = max(peak, round_up(at + self.blocks[index].bytes, WORD))
+            offsets[index] = at = self._first_fit(index, offsets)
+            peak = max(peak, round_up(at + self.sizes[index], WORD))
             if peak > self.peak:
                 return
-            placed.add(index, self.parts[index], at)
         self.offsets, self.order, self.peak = offsets, list(order), peak
 
-    def _first_fit(self, index: int, placed: _Placed, offsets: Sequence[int]) -> int:
+    def _first_fit(self, index: int, offsets: Sequence[int]) -> int:
         """Returns the lowest address at which a block shares no live byte with the placed ones."""
-        align = self.blocks[index].align
-        exempt = [other for other, _, _ in self.partners.get(index, ()) if offsets[other] >= 0]
-        found = placed.forbidden(self.parts[index], exempt)
-        found += [
-            (offsets[other] + below, offsets[other] + above)
-            for other, below, above in self.partners.get(index, ())
+        found = [
+            (offsets[other] + begin, offsets[other] + end)
+            for other, ranges in self.neighbours[index]
             if offsets[other] >= 0
+            for begin, end in ranges
         ]
-        at = 0
-        for begin, end in sorted(found):
+        found.sort()
+        at, align = 0, self.blocks[index].align
+        for begin, end in found:
             if at <= begin:
                 break
             if at < end:
                 at = round_up(end, align)
         return at
-
-
-class _Placed:
-    """The parts of the placed blocks, by time."""
-
-    def __init__(self, count: int) -> None:
-        self.parts = np.empty((count, 5), np.int64)
-        self.count = 0
-        self.buckets: dict[int, list[int]] = {}
-
-    def add(self, index: int, parts: npt.NDArray[np.int64], at: int) -> None:
-        for first, last, low, high in parts.tolist():
-            self.parts[self.count] = first, last, low + at, high + at, index
-            for bucket in range(first // _BUCKET, last // _BUCKET + 1):
-                self.buckets.setdefault(bucket, []).append(self.count)
-            self.count += 1
-
-    def forbidden(self, parts: npt.NDArray[np.int64], exempt: Sequence[int]) -> list[tuple[int, int]]:
-        """Returns the ranges between which a block with some parts may not start, bounds excluded.
-
-        Args:
-            parts: The parts.
-            exempt: Blocks that have ranges of their own.
-        """
-        found: list[tuple[int, int]] = []
-        for first, last, low, high in parts.tolist():
-            buckets = range(first // _BUCKET, last // _BUCKET + 1)
-            numbers = [number for bucket in buckets for number in self.buckets.get(bucket, ())]
-            near = self.parts[numbers]
-            near = near[(near[:, 0] <= last) & (near[:, 1] >= first)]
-            if exempt:
-                near = near[~np.isin(near[:, 4], exempt)]
-            found += zip((near[:, 2] - high).tolist(), (near[:, 3] - low).tolist(), strict=True)
-        return found
 
 
 def validate(blocks: Sequence[Block], offsets: Sequence[int], min_offsets: MinOffsets) -> None:

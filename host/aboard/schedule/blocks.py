@@ -16,18 +16,37 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from aboard.ir import Tensor
-from aboard.kernels.contract import View
+from aboard.kernels.contract import RowWise, View
 from aboard.memory import blocks
 from aboard.memory.arenas import Layout
 from aboard.memory.blocks import Block, BlockPlan, MinOffsets, Part
 from aboard.schedule.buffers import Buffer
-from aboard.schedule.lowering import Program
+from aboard.schedule.lowering import Program, Step
+from aboard.schedule.receptive_field import Progress
 from aboard.schedule.turns import Turns, Written, turns
+
+#: Policies whose plans are improved.
+_SEARCHED = 2
 
 #: Largest distance of two rows of a tensor: entries of a table have 16 bits.
 MOST_DISTANCE = (1 << 16) - 1
+
+
+class Overwriting(Enum):
+    """The rows that stripes overwrite. None is best for all schedules.
+
+    Attributes:
+        ALL: Rows that are at least as large as those of the result.
+        EQUAL: Rows that are as large.
+        NONE: No rows.
+    """
+
+    ALL = auto()
+    EQUAL = auto()
+    NONE = auto()
 
 
 @dataclass(frozen=True)
@@ -55,27 +74,30 @@ def layout(program: Program, region: str | None = None) -> Layout | None:
         region: The memory region of the arena, if it has a name.
     """
     found: list[tuple[BlockProblem, BlockPlan]] = []
-    for in_place in (True, False):
-        made = problem(program, in_place=in_place)
-        found.append((made, blocks.place(made.blocks, made.min_offsets)))
+    for policy in Overwriting:
+        made = problem(program, policy)
+        found.append((made, blocks.place(made.blocks, made.min_offsets, budget=0)))
+    bound = min(plan.bound for _, plan in found)
+    found.sort(key=lambda each: each[1].peak)
+    for made, _ in found[:_SEARCHED]:
+        if found[0][1].peak > bound:
+            found.append((made, blocks.place(made.blocks, made.min_offsets)))
     made, plan = min(found, key=lambda each: each[1].peak)
-    return _layout(program, made, dataclasses.replace(plan, bound=min(each.bound for _, each in found)), region)
+    return _layout(program, made, dataclasses.replace(plan, bound=bound), region)
 
 
-def problem(program: Program, *, in_place: bool = True) -> BlockProblem:
+def problem(program: Program, policy: Overwriting) -> BlockProblem:
     """Returns the blocks of a schedule.
 
     Args:
         program: The schedule.
-        in_place: True if stripes overwrite rows that they are the last to read, where kernels allow it.
+        policy: The rows that stripes overwrite, if they are the last to read them and their kernels allow it.
     """
     builder = _Builder(program, turns(program))
-    builder.add_rows(in_place=in_place)
+    builder.add_rows(policy)
     builder.add_whole()
     builder.add_scratch()
-    made = tuple(
-        Block(name, tuple(sorted(parts)), align) for name, parts, align in builder.blocks
-    )
+    made = tuple(Block(name, tuple(sorted(parts)), align) for name, parts, align in builder.blocks)
     return BlockProblem(made, tuple(builder.of_range), builder.of_rows, builder.min_offsets())
 
 
@@ -116,7 +138,7 @@ class _Builder:
         self.of_rows: dict[Tensor, list[tuple[int, int]]] = {}
         self.cascaded = {node for cascade in program.assignment.cascades for node in cascade.nodes}
 
-    def add_rows(self, *, in_place: bool) -> None:
+    def add_rows(self, policy: Overwriting) -> None:
         """Adds a block for each stripe that writes a tensor within a cascade, in the order of the stripes."""
         inside = [
             (written, tensor)
@@ -127,12 +149,8 @@ class _Builder:
         writers = {step.node.output: step for step in self.program.steps if step.node in self.cascaded}
         for written, tensor in sorted(inside, key=lambda each: each[0].turn):
             writer = writers.get(tensor)
-            place = None
-            if in_place and writer is not None:
-                for index in writer.implementation.overwrites_rows(writer.node):
-                    place = place or self._dying(writer.node.input(index), tensor, written)
-            block, begin = place or self._new(tensor)
-            self._add_stripe(tensor, written, block, begin)
+            places = [] if writer is None else self._dying(writer, written, policy)
+            self._add_stripe(tensor, written, *(places[0] if places else self._new(tensor)))
 
     def _new(self, tensor: Tensor) -> tuple[int, int]:
         index = self.program.buffers[self.locations[tensor].buffer]
@@ -149,19 +167,45 @@ class _Builder:
             last = max(written.turn, self.turns.last_read[tensor][row])
             _append(parts, Part(written.turn, last, low, low + size))
 
-    def _dying(self, operand: Tensor, result: Tensor, written: Written) -> tuple[int, int] | None:
-        """Returns the place of as many rows of the operand as a stripe writes, if it is the last to read them."""
-        rows = self.of_rows.get(operand)
-        if rows is None or not _same_rows(self.locations[operand].view, self.locations[result].view):
-            return None
-        size, wanted = self.locations[result].view.row_stride, written.last - written.first
-        last_read = self.turns.last_read[operand]
-        dying = [row for row in range(len(rows)) if last_read[row] == written.turn]
-        places = [rows[row] for row in dying[:wanted]]
-        if len(places) < wanted:
-            return None
-        block, begin = places[0]
-        return places[0] if places == [(block, begin + n * size) for n in range(wanted)] else None
+    def _dying(self, writer: Step, written: Written, policy: Overwriting) -> list[tuple[int, int]]:
+        """Returns the places of rows that a stripe may overwrite: it is the last to read them."""
+        found = []
+        node, wanted = writer.node, written.last - written.first
+        result = self.locations[node.output].view
+        allowed = () if policy is Overwriting.NONE else writer.implementation.overwrites_rows(node)
+        for index, operand in enumerate(node.inputs):
+            rows = None if operand is None else self.of_rows.get(operand)
+            if operand is None or rows is None:
+                continue
+            view, last_read = self.locations[operand].view, self.turns.last_read[operand]
+            same = _same_rows(view, result)
+            if not (same if policy is not Overwriting.ALL else view.row_stride >= result.row_stride):
+                continue
+            dying = [row for row in range(len(rows)) if last_read[row] == written.turn][:wanted]
+            if policy is Overwriting.NONE or len(dying) < wanted:
+                continue
+            block, begin = rows[dying[0]]
+            together = [rows[row] for row in dying] == [(block, begin + n * view.row_stride) for n in range(wanted)]
+            if together and ((same and index in allowed) or (index == 0 and self._trails(writer, dying, written))):
+                found.append((block, begin))
+        return found
+
+    def _trails(self, writer: Step, dying: Sequence[int], written: Written) -> bool:
+        """True if a stripe reads the rows that it writes, and each of their bytes before it writes there.
+
+        Rows of its result and of operand 0 begin at the same byte.
+        """
+        node, count = writer.node, written.last - written.first
+        if list(dying) != list(range(written.first, written.last)) or node.input(0).shape[1] != node.output.shape[1]:
+            return False
+        views = [
+            dataclasses.replace(View.whole(t.shape, t.dtype.bytes), rows=count, buffer_rows=count)
+            for t in (node.input(0), node.output)
+        ]
+        inputs = (views[0], *[None] * (len(node.inputs) - 1))
+        reads = Progress.of(node, RowWise(), {}).reads(0, written.first, written.last)
+        least = writer.implementation.overlap(node, inputs, (views[1],))
+        return reads == (written.first, written.last) and least is not None and least <= 0
 
     def add_whole(self) -> None:
         """Adds the blocks of buffers whose tensors lie in one piece."""
