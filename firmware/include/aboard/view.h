@@ -29,13 +29,14 @@ typedef struct {
     int32_t pixel_stride; /**< From a pixel to the next. */
     int32_t buffer_rows;  /**< Height of the buffer in rows; `rows` for a whole tensor, fewer for a rolling buffer. */
     int32_t start_row;    /**< Row of a rolling buffer that stores row 0, so that rows of one call are contiguous. */
-    const uint16_t *table; /**< Byte offset of each row from the base, for rows in blocks; else NULL. */
+    const uint16_t *table; /**< For rows in blocks the offset of each from the base, in units; else NULL. */
+    int32_t table_unit;    /**< Bytes of a unit. */
 } aboard_view_t;
 
 /** Byte offset of row `r` from the base of a view. */
 ABOARD_INLINE int32_t aboard_row_offset(const aboard_view_t *view, int32_t r) {
     if (view->table != NULL) {
-        return view->table[r];
+        return view->table[r] * view->table_unit;
     }
     return (view->buffer_rows >= view->rows ? r : (r + view->start_row) % view->buffer_rows) * view->row_stride;
 }
@@ -43,7 +44,7 @@ ABOARD_INLINE int32_t aboard_row_offset(const aboard_view_t *view, int32_t r) {
 /** Byte offset of row `r` of a view; row `r - count` is at `before`, and `count` is at most `buffer_rows`. */
 ABOARD_INLINE int32_t aboard_row_offset_after(const aboard_view_t *view, int32_t before, int32_t r, int32_t count) {
     if (view->table != NULL) {
-        return view->table[r];
+        return view->table[r] * view->table_unit;
     }
     const int32_t end = view->buffer_rows * view->row_stride;
     const int32_t next = before + count * view->row_stride;
@@ -53,8 +54,9 @@ ABOARD_INLINE int32_t aboard_row_offset_after(const aboard_view_t *view, int32_t
 /** Number of rows from `r` on that are contiguous in memory, at most `count`. */
 ABOARD_INLINE int32_t aboard_rows_together(const aboard_view_t *view, int32_t r, int32_t count) {
     if (view->table != NULL) {
+        const int32_t step = view->row_stride / view->table_unit;
         int32_t together = 1;
-        while (together < count && view->table[r + together] == view->table[r] + together * view->row_stride) {
+        while (together < count && view->table[r + together] == view->table[r] + together * step) {
             ++together;
         }
         return together;

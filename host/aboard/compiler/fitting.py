@@ -10,7 +10,7 @@ is accepted, the code is the code for `-opt=balanced`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -305,9 +305,47 @@ def _distinct(*orders: list[Node]) -> list[list[Node]]:
 
 
 def _in_order(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
-    """Returns the first schedule within `-ram-max` if there is one, else the last."""
-    limit, tried = calls.target.ram_max, []
-    for assignment in search.schedules(graph, calls, aim):
+    """Returns the first schedule within `-ram-max` if there is one, else the last.
+
+    Rows of its cascades lie in rolling buffers, or in blocks where that saves RAM. Which cascades are best depends on
+    it, so the best for blocks are tried too.
+    """
+    limit = calls.target.ram_max
+    found = [_first_within(_laid_out(graph, calls, aim), limit)]
+    cascades = found[0].program.assignment.cascades
+    may_help = bool(cascades) and found[0].aim is not Aim.TUNED and not graph.states
+    if may_help and (limit is None or found[0].layout.ram > limit):
+        found.append(_first_within(_laid_out(graph, calls, aim, search.IN_BLOCKS), limit))
+        if aim is Aim.NEAR_LEAST and found[1].layout.peak > search.SLACK * found[1].layout.bound:
+            # Memory is in pieces that nothing fits: another schedule may be nearer to its bound.
+            found.append(_first_within(_laid_out(graph, calls, aim, search.LEAST_IN_BLOCKS), limit))
+    if aim is not Aim.NEAR_LEAST:
+        return min(found, key=lambda each: each.layout.ram)
+    most = search.SLACK * min(each.layout.ram for each in found)
+    return min((each for each in found if each.layout.ram <= most), key=_stripes)
+
+
+def _first_within(found: Iterable[Scheduled], limit: int | None) -> Scheduled:
+    """Returns the first schedule within a limit, else the last one."""
+    last: Scheduled | None = None
+    for last in found:
+        if limit is None or last.layout.ram <= limit:
+            return last
+    if last is None:
+        raise ValueError("a search yields at least one schedule")
+    return last
+
+
+def _stripes(scheduled: Scheduled) -> int:
+    return sum(len(cascade.stripes) for cascade in scheduled.program.assignment.cascades)
+
+
+def _laid_out(
+    graph: Graph, calls: Calls, aim: Aim, memory: search.Memory = search.IN_RINGS
+) -> Iterator[Scheduled]:
+    """Yields the schedules of a search with their memory plans; `memory` as for `search.schedules`."""
+    limit = calls.target.ram_max
+    for assignment in search.schedules(graph, calls, aim, memory):
         program = lower(graph, assignment, calls)
         progress.report("memory plan")
         regions = _arenas(program, calls.target)
@@ -316,10 +354,7 @@ def _in_order(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
         if limit is None or layout.ram > limit:
             made = _in_blocks(made)
         layout = made.layout.with_state(program.state_bytes, calls.target.state_mode, regions, graph.name)
-        tried.append(replace(made, layout=layout))
-        if limit is None or layout.ram <= limit:
-            break
-    return tried[-1]
+        yield replace(made, layout=layout)
 
 
 def _in_blocks(rolling: Scheduled) -> Scheduled:

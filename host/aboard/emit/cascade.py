@@ -121,7 +121,7 @@ def _case(cascade: Cascade, position: int, step: Step, call: CallText, result: R
 def row_offset(view: View) -> str:
     """Returns the bytes from the start of a view to its row `row`, as a C expression."""
     if view.table:
-        return f"{view.table}[row]"
+        return f"{view.table}[row] * {view.table_unit}"
     row = "row" if view.buffer_rows >= view.rows else f"(row + {view.start_row}) % {view.buffer_rows}"
     return f"{row} * {view.row_stride}"
 

@@ -26,7 +26,7 @@ def tables(layout: Layout) -> str:
     """Returns the tables of rows in blocks; "" without any."""
     if not layout.tables:
         return ""
-    lines = ["/* For each row of a tensor in blocks, the bytes from the lowest of its rows. */"]
+    lines = ["/* For each row of a tensor in blocks, the units from the lowest of its rows. */"]
     lines += [f"static const uint16_t {name}[] = {{{', '.join(map(str, rows))}}};" for name, rows in layout.tables]
     return "\n".join([*lines, ""])
 

@@ -37,6 +37,8 @@ ROLLING_ROW_COST = 8
 
 #: Bytes of an entry of `View.table`, the offset of a row.
 TABLE_ENTRY_BYTES = 2
+#: Bytes of a unit of these offsets, if the rows of a block are whole units too; else 1.
+TABLE_UNIT = 4
 #: Names of such tables in C.
 TABLE = re.compile(r"\brows_of_\d+\b")
 
@@ -87,6 +89,11 @@ class View:
         return cls(rows, cols, channels, cols * pixel, pixel, rows, element_bytes)
 
     @property
+    def table_unit(self) -> int:
+        """Bytes of a unit of `table`: blocks begin at whole words."""
+        return 1 if self.row_stride % TABLE_UNIT else TABLE_UNIT
+
+    @property
     def contiguous(self) -> bool:
         """True if the tensor is stored whole and without gaps."""
         pixel = self.channels * self.element_bytes
@@ -99,11 +106,12 @@ class View:
         return (min(self.buffer_rows, self.rows) - 1) * self.row_stride + (self.cols - 1) * self.pixel_stride + pixel
 
     def literal(self) -> Mapping[str, Literal]:
-        """Returns the fields of the C struct `aboard_view_t`; without those that are 0 or NULL for most views."""
+        """Returns the fields of the C struct `aboard_view_t`; without those that are 0 and NULL for most views."""
         names = ("rows", "cols", "channels", "row_stride", "pixel_stride", "buffer_rows")
-        return {name: getattr(self, name) for name in names} | {
-            name: getattr(self, name) for name in ("start_row", "table") if getattr(self, name)
-        }
+        fields = {name: getattr(self, name) for name in names}
+        if self.table:
+            return {**fields, "table": self.table, "table_unit": self.table_unit}
+        return {**fields, "start_row": self.start_row} if self.start_row else fields
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class Layout:
         regions: For each arena, the memory region it is meant for; empty for one arena without a named region.
         state: Where the state block is; None for a model without state.
         tables: For each tensor whose rows lie in blocks, the name of its table (`View.table`), and for each row the
-            bytes from the offset of its buffer.
+            units (`View.table_unit`) from the offset of its buffer.
     """
 
     homes: tuple[int, ...]

@@ -31,8 +31,8 @@ from aboard.schedule.turns import Turns, Written, turns
 #: Policies whose plans are improved.
 _SEARCHED = 2
 
-#: Largest distance of two rows of a tensor: entries of a table have 16 bits.
-MOST_DISTANCE = (1 << 16) - 1
+#: Largest distance of two rows of a tensor, in units: entries of a table have 16 bits.
+MOST_UNITS = (1 << 16) - 1
 
 
 class Overwriting(Enum):
@@ -107,10 +107,11 @@ def _layout(program: Program, made: BlockProblem, plan: BlockPlan, region: str |
     for tensor, rows in made.of_rows.items():
         location = program.assignment.locations[tensor]
         at = [plan.offsets[block] + begin for block, begin in rows]
-        if max(at) - min(at) > MOST_DISTANCE:
+        entries = tuple((each - min(at)) // location.view.table_unit for each in at)
+        if max(entries) > MOST_UNITS:
             return None
         offsets[program.buffers[location.buffer]] = min(at)
-        tables.append((location.view.table, tuple(each - min(at) for each in at)))
+        tables.append((location.view.table, entries))
     return Layout(
         homes=(0,) * len(offsets),
         offsets=tuple(offsets),
@@ -210,7 +211,8 @@ class _Builder:
     def add_whole(self) -> None:
         """Adds the blocks of buffers whose tensors lie in one piece."""
         for buffer, index in self.program.buffers.items():
-            if all(not self.locations[tensor].view.table for tensor in buffer.tensors):
+            inside = [self.locations[t].view for t in buffer.tensors if t in self.locations]
+            if not any(view.table for view in inside):
                 live = self.program.live_ranges[index]
                 self.of_range[index] = len(self.blocks)
                 self.blocks.append((live.name, self._parts_of(buffer, index), live.align))
@@ -218,12 +220,14 @@ class _Builder:
     def _parts_of(self, buffer: Buffer, index: int) -> list[Part]:
         """Returns the parts of a buffer: its rows where a cascade writes or reads it row by row for the last time."""
         live, end = self.program.live_ranges[index], len(self.turns.of_step) - 1
-        first, last = self.turns.of_step[live.first][0], self.turns.of_step[min(live.last, end)][1]
+        begin, until = self.turns.of_step[max(live.first, 0)]
+        # In a part of a schedule, a buffer may be live before and behind it.
+        first, last = (begin if live.first >= 0 else 0), self.turns.of_step[min(live.last, end)][1]
         inside = [t for t in buffer.tensors if t in self.turns.written or t in self.turns.last_read]
         view = self.locations[inside[0]].view if len(inside) == 1 else None
         if view is None or not view.contiguous or view.span != buffer.bytes or view.offset:
             return [Part(first, last, 0, buffer.bytes)]
-        born = self._births(inside[0], first, self.turns.of_step[live.first][1], view.rows)
+        born = self._births(inside[0], first, until if live.first >= 0 else -1, view.rows)
         dies = self._deaths(inside[0], last, live.last, view.rows)
         parts: list[Part] = []
         for row in range(view.rows):

@@ -105,7 +105,25 @@ def choose(graph: Graph, calls: Calls) -> BufferAssignment:
     return next(schedules(graph, calls, aim(calls.target)))
 
 
-def schedules(graph: Graph, calls: Calls, wanted: Aim) -> Iterator[BufferAssignment]:
+@dataclass(frozen=True)
+class Memory:
+    """What a search assumes about the rows of cascades.
+
+    Attributes:
+        in_blocks: True if they lie in blocks (`aboard.schedule.blocks`). Assignments have rolling buffers all the same.
+        slack: As `SLACK`, for `Aim.NEAR_LEAST`.
+    """
+
+    in_blocks: bool = False
+    slack: float = SLACK
+
+
+IN_RINGS, IN_BLOCKS, LEAST_IN_BLOCKS = Memory(), Memory(in_blocks=True), Memory(in_blocks=True, slack=1.0)
+
+
+def schedules(
+    graph: Graph, calls: Calls, wanted: Aim, memory: Memory = IN_RINGS
+) -> Iterator[BufferAssignment]:
     """Yields the buffer assignment of the schedule with some objective.
 
     `Aim.WITHIN` yields several: first the schedule with the fewest stripes whose steps keep to `-ram-max`, then
@@ -115,11 +133,12 @@ def schedules(graph: Graph, calls: Calls, wanted: Aim) -> Iterator[BufferAssignm
         graph: A verified graph in execution order.
         calls: Calls of its nodes.
         wanted: The objective. `Aim.WITHIN` needs a target with `-ram-max`.
+        memory: What it assumes about the rows of cascades.
     """
     # With Helium stripes of one row may nearly double the instructions (`kws`), so only a limit justifies them.
     limited = calls.target.ram_max is not None or not is_plain_by_default(calls.target)
     minimise_ram = (wanted in (Aim.LEAST, Aim.WITHIN) and limited) or calls.target.input_mode == "rows"
-    search = _CascadeSearch(graph, calls, minimise_ram=minimise_ram)
+    search = _CascadeSearch(graph, calls, minimise_ram=minimise_ram, in_blocks=memory.in_blocks)
     limit = calls.target.ram_max
     given = search.given()
     if given is not None:
@@ -133,7 +152,7 @@ def schedules(graph: Graph, calls: Calls, wanted: Aim) -> Iterator[BufferAssignm
         for part in _PARTS_OF_LIMIT:
             yield search.assignment(search.partition(int(limit * part), 1.0))
     else:
-        yield search.assignment(search.partition(0, SLACK if wanted is Aim.NEAR_LEAST else 1.0))
+        yield search.assignment(search.partition(0, memory.slack if wanted is Aim.NEAR_LEAST else 1.0))
 
 
 def taken(wanted: Aim, calls: Calls, assignment: BufferAssignment) -> Aim:
@@ -198,14 +217,16 @@ def pareto_front(graph: Graph, calls: Calls) -> Iterator[BufferAssignment]:
 class _CascadeSearch:
     """The segments of a graph, made when the search first needs them."""
 
-    def __init__(self, graph: Graph, calls: Calls, *, minimise_ram: bool) -> None:
+    def __init__(self, graph: Graph, calls: Calls, *, minimise_ram: bool, in_blocks: bool = False) -> None:
         """Makes the segments of single steps.
 
         Args:
             graph: A verified graph in execution order.
             calls: Calls of its nodes.
             minimise_ram: True to try cascades with `Cascade.minimise_ram` too.
+            in_blocks: True if rows lie in blocks; not for a graph with states.
         """
+        self.in_blocks = in_blocks
         self.graph = graph
         self.calls = calls
         self.implementations = calls.implementations
@@ -307,7 +328,14 @@ class _CascadeSearch:
         else:
             ranges = {t: peaks.ranges[location.buffer] for t, location in peaks.assigner.locations.items()}
         bounds = SegmentBounds(
-            self.graph, plain.steps, self._row_wise, ranges, self.readers, self._fields, self.streamed_input
+            self.graph,
+            plain.steps,
+            self._row_wise,
+            ranges,
+            self.readers,
+            self._fields,
+            self.streamed_input,
+            in_blocks=self.in_blocks,
         )
         allowed = frozenset(plain.unshared)
         for minimise_ram in self.minimise_ram:
@@ -332,7 +360,8 @@ class _CascadeSearch:
         if cascade is None or not self.plain.unshared.issuperset(cascade.buffer_rows):
             return None
         if self.segment_peaks is not None:
-            return Segment(first, cascade, self.segment_peaks.peak(first, cascade, self.streamed_input))
+            peak = self.segment_peaks.peak_in_blocks if self.in_blocks else self.segment_peaks.peak
+            return Segment(first, cascade, peak(first, cascade, self.streamed_input))
         peaks = self._peaks(self._assign([cascade]))
         return Segment(first, cascade, max(peaks[first : candidate.end]))
 

@@ -51,11 +51,13 @@ class _Inner:
     Attributes:
         last_reader: Index of the last step that reads it.
         bytes: Of its rolling buffer, at least.
+        rest: Bytes that stay between two stripes of its reader, at least.
         stays: True if it exists as long as any cascade of three steps and more that contains it.
     """
 
     last_reader: int
     bytes: int
+    rest: int
     stays: bool
 
 
@@ -71,6 +73,8 @@ class SegmentBounds:
         readers: Mapping[Tensor, Sequence[Node]],
         fields: ReceptiveFields,
         streamed_input: Tensor | None,
+        *,
+        in_blocks: bool = False,
     ) -> None:
         """Keeps what is given.
 
@@ -82,7 +86,9 @@ class SegmentBounds:
             readers: The nodes that read each tensor.
             fields: Receptive fields known from earlier calls; extended.
             streamed_input: The input whose rows the caller pushes.
+            in_blocks: True if rows lie in blocks: then a tensor needs memory for the rows alone that are live.
         """
+        self.in_blocks = in_blocks
         self.steps = steps
         self.row_wise = row_wise
         self.ranges = ranges
@@ -126,15 +132,15 @@ class SegmentBounds:
         last = self.last_reader.get(tensor, self.never)
         if way is None or way.accumulates or last == self.never or tensor not in unshared:
             return None
-        rows, row_bytes = 1, tensor.type.bytes // rows_of(tensor.shape)
+        rows, rest, row_bytes = 1, 0, tensor.type.bytes // rows_of(tensor.shape)
         stays = last > step + 1
         for index in self.readers[tensor]:
             reader = ways[index]
             if reader is None:
                 return None
-            height, overlap = _window(reader, tensor)
-            rows, stays = max(rows, height), stays or overlap
-        return _Inner(last, rows * row_bytes, stays)
+            height, again = _window(reader, tensor)
+            rows, rest, stays = max(rows, height), max(rest, again), stays or again > 0
+        return _Inner(last, rows * row_bytes, rest * row_bytes, stays)
 
     def _from(
         self,
@@ -149,6 +155,7 @@ class SegmentBounds:
         border = _Border(first, [each for each in self.entering[first] if each is not self.streamed])
         writers: dict[Tensor, Progress] = {}
         extra, staying, passing, open_until = 0, 0, 0, first
+        most = 0
         closing: dict[int, list[_Inner]] = {}
         for last in range(first, len(self.steps)):
             way = ways[last]
@@ -160,12 +167,16 @@ class SegmentBounds:
             extra += -(-(here.rows - here.first_height) // here.stripe_height)
             border.add(last)
             for each in closing.pop(last, ()):
-                staying += each.bytes if each.stays else 0
+                kept = each.rest if self.in_blocks else each.bytes
+                staying += kept if each.stays else 0
                 passing = max(passing, 0 if each.stays else each.bytes)
+                most = max(most, each.bytes - kept if each.stays else each.bytes)
             if staying > limit:
                 return
             if open_until <= last and (last > first or (first == 0 and self.streamed is not None)):
                 inside = max(staying, passing) if minimise_ram else staying + passing
+                if self.in_blocks:
+                    inside = staying + most
                 least = border.least_bytes(inside, self.ranges[self.steps[last].outputs[0]])
                 if least <= limit:
                     yield CascadeBound(first, last + 1, minimise_ram, least, extra)
@@ -222,8 +233,8 @@ class _Border:
         return self.through + self.dying + written + inside - shared
 
 
-def _window(reader: Progress, tensor: Tensor) -> tuple[int, bool]:
-    """Returns the rows of a tensor that a stripe inside the image reads, and whether the next stripe reads some again.
+def _window(reader: Progress, tensor: Tensor) -> tuple[int, int]:
+    """Returns the rows of a tensor that a stripe inside the image reads, and those that the next stripe reads again.
 
     They are read again by later steps too, if there are enough rows for other steps to run between two stripes.
     """
@@ -231,13 +242,14 @@ def _window(reader: Progress, tensor: Tensor) -> tuple[int, bool]:
     first = reader.rows // 2 // height * height
     last = min(first + height, reader.rows)
     if reader.accumulates:
-        return last - first, False
+        return last - first, 0
     spans = [
         (reader.reads(index, first, last), reader.reads(index, last, min(last + height, reader.rows)))
         for index, operand in enumerate(reader.node.inputs)
         if operand is tensor and last < reader.rows
     ]
     if reader.keeps or not spans:
-        return 1, False
+        return 1, 0
     rows = min(here[1] - here[0] for here, _ in spans)
-    return rows, all(after[0] < here[1] for here, after in spans) and rows_of(tensor.shape) > _MANY * rows
+    again = min(here[1] - after[0] for here, after in spans)
+    return rows, max(again, 0) if rows_of(tensor.shape) > _MANY * rows else 0

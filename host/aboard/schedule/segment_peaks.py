@@ -12,12 +12,16 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
 from aboard.ir import Graph, Node, Tensor
-from aboard.kernels.contract import Implementation, Scratch, View
+from aboard.kernels.contract import FunctionCall, Implementation, Scratch, ScratchArg, View
+from aboard.memory.blocks import live_bytes as live_bytes_of_blocks
 from aboard.memory.problem import LiveRange, live_bytes
+from aboard.schedule import blocks, buffer_assigner
+from aboard.schedule.blocks import Overwriting
 from aboard.schedule.buffer_assigner import Assigner, in_rolling_buffer
 from aboard.schedule.buffers import Buffer, BufferAssignment
 from aboard.schedule.cascade import Cascade
 from aboard.schedule.live_ranges import allocation_problem, buffer_ranges, views
+from aboard.schedule.lowering import Program, Step
 
 #: Returns the scratch of a node for some views.
 ScratchOf = Callable[[Node, tuple[View | None, ...], tuple[View, ...]], Sequence[Scratch]]
@@ -74,16 +78,48 @@ class SegmentPeaks:
         live_ranges = [*problem.live_ranges, *beside]
         return max(live_bytes(live_ranges, problem.overlaps, step - first) for step in steps)
 
-    def _assigned(self, cascade: Cascade, streamed_input: Tensor | None) -> BufferAssignment:
+    def peak_in_blocks(self, first: int, cascade: Cascade, streamed_input: Tensor | None) -> int:
+        """Returns a lower bound of the RAM while a cascade is computed, if its rows lie in blocks; arguments as for `peak`."""
+        assigner, implementations = self.assigner, self.assigner.implementations
+        local = self._assigned(cascade, streamed_input, in_blocks=True)
+        scratch = [self.scratch_of(node, *views(node, local)) for node in cascade.nodes]
+        elsewhere = {buffer: _moved(self.ranges[buffer], first) for buffer in local.buffers if buffer in self.ranges}
+        problem = allocation_problem(
+            assigner.graph, local, implementations, scratch, keep_inputs=self.keep_inputs, elsewhere=elsewhere
+        )
+        steps = tuple(
+            Step(index, node, implementations[node], _with_scratch(scratch[index]), (), (), problem.scratch[index])
+            for index, node in enumerate(cascade.nodes)
+        )
+        program = Program(
+            assigner.graph, local, steps, problem.live_ranges, (), problem.buffers, stream_state=problem.stream_state
+        )
+        made = blocks.problem(program, Overwriting.ALL)
+        own = {assigner.locations[tensor].buffer for tensor in cascade.buffer_rows}
+        around = dict.fromkeys(buffer for step in steps for buffer in self._live[first + step.index])
+        beside = sum(self.ranges[b].bytes for b in around if b not in elsewhere and b not in own)
+        return max(live_bytes_of_blocks(made.blocks, made.min_offsets)) + beside
+
+    def _assigned(
+        self, cascade: Cascade, streamed_input: Tensor | None, *, in_blocks: bool = False
+    ) -> BufferAssignment:
         """Returns the assignment of the tensors that the nodes of a cascade read and write."""
         local = copy.copy(self.assigner)
         touched = dict.fromkeys(t for node in cascade.nodes for t in [*node.operands, *node.outputs])
         local.locations = {t: self.assigner.locations[t] for t in touched if t in self.assigner.locations}
-        local.locations |= {tensor: in_rolling_buffer(tensor, cascade) for tensor in cascade.buffer_rows}
         local.steps = list(cascade.nodes)
-        for node in reversed(cascade.nodes):
-            local.run_stripes_in_place(node, cascade)
+        if in_blocks:
+            local.locations |= buffer_assigner.in_blocks(cascade, 0)
+        else:
+            local.locations |= {tensor: in_rolling_buffer(tensor, cascade) for tensor in cascade.buffer_rows}
+            for node in reversed(cascade.nodes):
+                local.run_stripes_in_place(node, cascade)
         return BufferAssignment(local.locations, local.steps, (cascade,), streamed_input=streamed_input)
+
+
+def _with_scratch(scratch: Sequence[Scratch]) -> FunctionCall:
+    """Returns a call of which nothing but its scratch is known."""
+    return FunctionCall("", tuple(ScratchArg(each, "void *") for each in scratch), 0)
 
 
 def _moved(live_range: LiveRange, first: int) -> LiveRange:
