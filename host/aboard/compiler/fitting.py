@@ -28,8 +28,8 @@ from aboard.memory.arenas import Layout
 from aboard.memory.problem import WORD, round_up
 from aboard.memory.state import POSITION_BYTES
 from aboard.ops.control import bodies
-from aboard.schedule import blocks, control, order, search, spans, traffic
-from aboard.schedule.buffer_assigner import assign_buffers
+from aboard.schedule import blocks_instead, control, order, search, spans, traffic
+from aboard.schedule.buffers import BufferAssignment
 from aboard.schedule.lowering import Calls, GivenCascades, Program, lower
 from aboard.schedule.search import Aim
 from aboard.target import Target
@@ -311,29 +311,36 @@ def _in_order(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
     it, so the best for blocks are tried too.
     """
     limit = calls.target.ram_max
-    found = [_first_within(_laid_out(graph, calls, aim), limit)]
-    cascades = found[0].program.assignment.cascades
-    may_help = bool(cascades) and found[0].aim is not Aim.TUNED and not graph.states
-    if may_help and (limit is None or found[0].layout.ram > limit):
-        found.append(_first_within(_laid_out(graph, calls, aim, search.IN_BLOCKS), limit))
-        if aim is Aim.NEAR_LEAST and found[1].layout.peak > search.SLACK * found[1].layout.bound:
+    found = _until(_laid_out(graph, calls, aim), limit)
+    last = found[-1]
+    may_help = bool(last.program.assignment.cascades) and last.aim is not Aim.TUNED and not graph.states
+    if may_help and (limit is None or last.layout.ram > limit):
+        found += _until(_laid_out(graph, calls, aim, search.IN_BLOCKS, known=found), limit)
+        nearest = min(found, key=lambda each: each.layout.ram).layout
+        if aim is Aim.NEAR_LEAST and nearest.peak > search.SLACK * nearest.bound:
             # Memory is in pieces that nothing fits: another schedule may be nearer to its bound.
-            found.append(_first_within(_laid_out(graph, calls, aim, search.LEAST_IN_BLOCKS), limit))
+            found += _until(_laid_out(graph, calls, aim, search.LEAST_IN_BLOCKS, known=found), limit)
+    if limit is not None:
+        # The first that keeps to it has the fewest stripes.
+        return next((each for each in found if each.layout.ram <= limit), min(found, key=lambda each: each.layout.ram))
     if aim is not Aim.NEAR_LEAST:
         return min(found, key=lambda each: each.layout.ram)
     most = search.SLACK * min(each.layout.ram for each in found)
     return min((each for each in found if each.layout.ram <= most), key=_stripes)
 
 
-def _first_within(found: Iterable[Scheduled], limit: int | None) -> Scheduled:
-    """Returns the first schedule within a limit, else the last one."""
-    last: Scheduled | None = None
-    for last in found:
-        if limit is None or last.layout.ram <= limit:
-            return last
-    if last is None:
-        raise ValueError("a search yields at least one schedule")
-    return last
+def _until(found: Iterable[Scheduled], limit: int | None) -> list[Scheduled]:
+    """Returns schedules up to the first within a limit; all of them without a limit."""
+    taken = []
+    for each in found:
+        taken.append(each)
+        if limit is not None and each.layout.ram <= limit:
+            break
+    return taken
+
+
+def _cascades(assignment: BufferAssignment) -> list[tuple[object, ...]]:
+    return [(each.nodes, each.stripes, each.minimise_ram) for each in assignment.cascades]
 
 
 def _stripes(scheduled: Scheduled) -> int:
@@ -341,11 +348,21 @@ def _stripes(scheduled: Scheduled) -> int:
 
 
 def _laid_out(
-    graph: Graph, calls: Calls, aim: Aim, memory: search.Memory = search.IN_RINGS
+    graph: Graph,
+    calls: Calls,
+    aim: Aim,
+    memory: search.Memory = search.IN_RINGS,
+    known: Iterable[Scheduled] = (),
 ) -> Iterator[Scheduled]:
-    """Yields the schedules of a search with their memory plans; `memory` as for `search.schedules`."""
+    """Yields the schedules of a search with their memory plans, without those that are known.
+
+    Other arguments are as for `search.schedules`.
+    """
     limit = calls.target.ram_max
+    seen = [_cascades(each.program.assignment) for each in known]
     for assignment in search.schedules(graph, calls, aim, memory):
+        if _cascades(assignment) in seen:
+            continue
         program = lower(graph, assignment, calls)
         progress.report("memory plan")
         regions = _arenas(program, calls.target)
@@ -359,24 +376,14 @@ def _laid_out(
 
 def _in_blocks(rolling: Scheduled) -> Scheduled:
     """Returns a schedule with the rows of its cascades in blocks, or the same if this saves less than it takes."""
-    program, calls, target = rolling.program, rolling.calls, rolling.calls.target
-    assignment = program.assignment
-    if not assignment.cascades or len(rolling.layout.peaks) > 1:
+    layout, target = rolling.layout, rolling.calls.target
+    if len(layout.peaks) > 1:
         return rolling
-    assignment = assign_buffers(
-        program.graph,
-        calls.implementations,
-        keep_inputs=target.input_mode == "kept",
-        cascades=assignment.cascades,
-        streamed_input=assignment.streamed_input,
-        roll=calls.roll,
-        blocks=True,
-    )
-    found = lower(program.graph, assignment, calls)
-    layout = blocks.layout(found, rolling.layout.regions[0] if rolling.layout.regions else None)
-    if layout is None or rolling.layout.peak - layout.peak <= found.table_bytes:
+    region = layout.regions[0] if layout.regions else None
+    found = blocks_instead.of(rolling.program, rolling.calls, layout.peak, region)
+    if found is None:
         return rolling
-    made = replace(rolling, program=found, layout=layout)
+    made = replace(rolling, program=found[0], layout=found[1])
     return made if target.flash_max is None or made.flash <= target.flash_max else rolling
 
 

@@ -1,8 +1,9 @@
 """Instances: functions of specialised kernels that steps share, and constants that steps share.
 
 An instance is a function that specialises a kernel for its literal parameters. Steps with equal parameters (layers of
-one shape) call the same instance; tables of rows in blocks, which no two steps share, are arguments then. With `-opt=size`, one instance may serve different parameters of a kernel function
-and read them at run time, if this is smaller; it is slower.
+one shape) call the same instance; tables of rows in blocks, which no two steps share, are arguments then. With
+`-opt=size`, one instance may serve different parameters of a kernel function and read them at run time, if this is
+smaller; it is slower.
 """
 
 from __future__ import annotations
@@ -40,7 +41,6 @@ class Instance:
         call: One of the calls that it serves.
         steps: Steps that call it.
         parameters: True if parameters are passed at run time.
-        tables: Names of the arguments for tables of rows, if steps have different ones; else empty.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Instance:
 
     @property
     def tables(self) -> tuple[str, ...]:
+        """Names of the arguments for tables of rows, if steps have different ones; else empty."""
         names = [tables_of(step.call) for step in self.steps]
         if self.parameters or all(each == names[0] for each in names):
             return ()

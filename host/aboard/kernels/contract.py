@@ -181,7 +181,7 @@ class ScratchArg:
 
 
 def without_tables(text: str) -> str:
-    """Returns C text in which tables of rows have numbers by their order: equal for calls that differ in tables alone."""
+    """Returns C text with tables of rows numbered by their order: equal for calls that differ in tables alone."""
     numbers: dict[str, int] = {}
     return TABLE.sub(lambda found: f"rows_{numbers.setdefault(found[0], len(numbers))}", text)
 

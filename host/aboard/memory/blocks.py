@@ -22,7 +22,7 @@ from aboard.errors import VerifyError
 from aboard.memory.problem import WORD, round_up
 
 #: Pairs of blocks that all orders of a problem may compare, and the most and the fewest orders.
-BUDGET, MOST_ORDERS, FEWEST_ORDERS = 1_000_000, 200, 8
+BUDGET, MOST_ORDERS, FEWEST_ORDERS = 300_000, 60, 4
 
 
 class Part(NamedTuple):
@@ -40,7 +40,7 @@ class Block:
 
     Attributes:
         name: Name in error messages.
-        parts: Its parts, in the order of their first turn. Two of them may share bytes in the turn in which the one ends
+        parts: Its parts, in the order of their first turn. Two of them may share bytes in the turn in which one ends
             and the other begins.
         align: Alignment of its address, a power of two.
     """
@@ -113,7 +113,7 @@ def live_bytes(blocks: Sequence[Block], min_offsets: MinOffsets) -> list[int]:
 
 
 def _in_place(parts: Sequence[Part]) -> list[tuple[int, int]]:
-    """Returns the turns in which a part begins where an earlier part of the block ends, and the bytes that they share."""
+    """Returns the turns in which a part begins over an earlier part that ends, and the bytes that they share."""
     ending: dict[int, list[Part]] = {}
     found = []
     for part in parts:
@@ -129,8 +129,8 @@ class Conflicts:
     """The pairs of blocks that are live together.
 
     Attributes:
-        neighbours: For each block, the blocks that it may not share some bytes with: for each of them, ranges of offsets
-            relative to it that are forbidden, bounds excluded, in ascending order.
+        neighbours: For each block, the blocks that are live with it: for each of them, the forbidden ranges of offsets
+            relative to it, bounds excluded, in ascending order.
     """
 
     def __init__(self, blocks: Sequence[Block], min_offsets: MinOffsets) -> None:

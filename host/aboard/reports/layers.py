@@ -12,6 +12,7 @@ from aboard.kernels.contract import Call, ConstantArg, ExternalCall, FunctionCal
 from aboard.kernels.select.cost_model import Prediction
 from aboard.memory.arenas import Layout
 from aboard.memory.problem import live_bytes, restricted
+from aboard.schedule import blocks
 from aboard.schedule.cost import cost
 from aboard.schedule.lowering import Program, Step
 from aboard.target import Target
@@ -103,6 +104,8 @@ def peaks(layers: Iterable[LayerSummary], arena: int = 0) -> list[LayerSummary]:
 
 def _live_bytes(program: Program, layout: Layout, arena: int) -> list[int]:
     """Returns a lower bound of the live bytes of an arena during each step."""
+    if layout.tables:
+        return blocks.step_bytes(program)
     members = [index for index, home in enumerate(layout.homes) if home == arena]
     live_ranges, overlaps = restricted(program.live_ranges, program.overlaps, members)
     return [live_bytes(live_ranges, overlaps, step.index) for step in program.steps]

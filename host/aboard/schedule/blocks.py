@@ -28,9 +28,6 @@ from aboard.schedule.lowering import Program, Step
 from aboard.schedule.receptive_field import Progress
 from aboard.schedule.turns import Turns, Written, turns
 
-#: Policies whose plans are improved.
-_SEARCHED = 2
-
 #: Largest distance of two rows of a tensor, in units: entries of a table have 16 bits.
 MOST_UNITS = (1 << 16) - 1
 
@@ -73,16 +70,16 @@ def layout(program: Program, region: str | None = None) -> Layout | None:
         program: The schedule; its views have tables (`aboard.schedule.buffer_assigner`).
         region: The memory region of the arena, if it has a name.
     """
-    found: list[tuple[BlockProblem, BlockPlan]] = []
+    problems: list[BlockProblem] = []
     for policy in Overwriting:
         made = problem(program, policy)
-        found.append((made, blocks.place(made.blocks, made.min_offsets, budget=0)))
-    bound = min(plan.bound for _, plan in found)
-    found.sort(key=lambda each: each[1].peak)
-    for made, _ in found[:_SEARCHED]:
-        if found[0][1].peak > bound:
-            found.append((made, blocks.place(made.blocks, made.min_offsets)))
-    made, plan = min(found, key=lambda each: each[1].peak)
+        if made not in problems:
+            problems.append(made)
+    plans = [(each, blocks.place(each.blocks, each.min_offsets, budget=0)) for each in problems]
+    bound = min(plan.bound for _, plan in plans)
+    made, plan = min(plans, key=lambda each: each[1].peak)
+    if plan.peak > bound:
+        plan = blocks.place(made.blocks, made.min_offsets)
     return _layout(program, made, dataclasses.replace(plan, bound=bound), region)
 
 
@@ -99,6 +96,17 @@ def problem(program: Program, policy: Overwriting) -> BlockProblem:
     builder.add_scratch()
     made = tuple(Block(name, tuple(sorted(parts)), align) for name, parts, align in builder.blocks)
     return BlockProblem(made, tuple(builder.of_range), builder.of_rows, builder.min_offsets())
+
+
+def step_bytes(program: Program) -> list[int]:
+    """Returns a lower bound of the bytes of an arena during each step: the most in any turn that computes its node."""
+    found = turns(program)
+    each = [problem(program, policy) for policy in Overwriting]
+    live = min((blocks.live_bytes(made.blocks, made.min_offsets) for made in each), key=max)
+    return [
+        max(live[turn] for turn in found.of_node.get(step.node, [found.of_step[step.index][0]]))
+        for step in program.steps
+    ]
 
 
 def _layout(program: Program, made: BlockProblem, plan: BlockPlan, region: str | None) -> Layout | None:
@@ -296,4 +304,3 @@ def _same_rows(one: View, other: View) -> bool:
         other.cols,
         other.element_bytes,
     )
-

@@ -140,7 +140,7 @@ def in_blocks(cascade: Cascade, number: int) -> dict[Tensor, TensorLocation]:
         location = in_rolling_buffer(tensor, cascade)
         if location.view.buffer_rows < location.view.rows:
             view = dataclasses.replace(location.view, start_row=0, table=f"rows_of_{index}")
-            location = TensorLocation(location.buffer, view)
+            location = TensorLocation(dataclasses.replace(location.buffer, name=f"{tensor.name} (in blocks)"), view)
         found[tensor] = location
     return found
 

@@ -121,9 +121,7 @@ class Memory:
 IN_RINGS, IN_BLOCKS, LEAST_IN_BLOCKS = Memory(), Memory(in_blocks=True), Memory(in_blocks=True, slack=1.0)
 
 
-def schedules(
-    graph: Graph, calls: Calls, wanted: Aim, memory: Memory = IN_RINGS
-) -> Iterator[BufferAssignment]:
+def schedules(graph: Graph, calls: Calls, wanted: Aim, memory: Memory = IN_RINGS) -> Iterator[BufferAssignment]:
     """Yields the buffer assignment of the schedule with some objective.
 
     `Aim.WITHIN` yields several: first the schedule with the fewest stripes whose steps keep to `-ram-max`, then

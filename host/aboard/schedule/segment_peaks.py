@@ -79,7 +79,7 @@ class SegmentPeaks:
         return max(live_bytes(live_ranges, problem.overlaps, step - first) for step in steps)
 
     def peak_in_blocks(self, first: int, cascade: Cascade, streamed_input: Tensor | None) -> int:
-        """Returns a lower bound of the RAM while a cascade is computed, if its rows lie in blocks; arguments as for `peak`."""
+        """Returns a lower bound of the RAM of a cascade whose rows lie in blocks; arguments as for `peak`."""
         assigner, implementations = self.assigner, self.assigner.implementations
         local = self._assigned(cascade, streamed_input, in_blocks=True)
         scratch = [self.scratch_of(node, *views(node, local)) for node in cascade.nodes]

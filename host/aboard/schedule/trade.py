@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from aboard.ir import Graph, Node
 from aboard.kernels.contract import ExternalCall
 from aboard.memory import planner
-from aboard.schedule import search
+from aboard.memory.arenas import Layout
+from aboard.schedule import blocks, blocks_instead, search
 from aboard.schedule.buffers import BufferAssignment
 from aboard.schedule.cascade import Cascade
 from aboard.schedule.cost import cost
@@ -76,12 +77,15 @@ def _dominates(one: Weighed, other: Weighed) -> bool:
 
 def _weighed(graph: Graph, calls: Calls, assignment: BufferAssignment, taken: BufferAssignment) -> Weighed:
     program = lower(graph, assignment, calls)
-    plan = planner.plan(program.live_ranges, program.overlaps)
+    layout = blocks.layout(program) if program.table_bytes else None
+    if layout is None:
+        layout = Layout.single(planner.plan(program.live_ranges, program.overlaps))
+        program, layout = blocks_instead.of(program, calls, layout.peak) or (program, layout)
     hosted = [step for step in program.steps if not isinstance(step.call, ExternalCall)]
     counts = [cost(step, assignment, calls.target).instructions for step in hosted]
     return Weighed(
-        ram_bytes=plan.peak,
-        bound_bytes=plan.bound,
+        ram_bytes=layout.peak,
+        bound_bytes=layout.bound,
         cascades=tuple(_span(cascade.nodes, assignment) for cascade in assignment.cascades),
         extra_stripes=sum(c.stripes_of(node) - 1 for c in assignment.cascades for node in c.nodes),
         instructions=sum(counts),

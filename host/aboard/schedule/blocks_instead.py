@@ -1,0 +1,34 @@
+"""Blocks instead of rolling buffers, for a schedule with cascades, where that saves RAM."""
+
+from __future__ import annotations
+
+from aboard.memory.arenas import Layout
+from aboard.schedule import blocks
+from aboard.schedule.buffer_assigner import assign_buffers
+from aboard.schedule.lowering import Calls, Program, lower
+
+
+def of(program: Program, calls: Calls, peak: int, region: str | None = None) -> tuple[Program, Layout] | None:
+    """Returns a schedule with the rows of its cascades in blocks; None unless this saves more RAM than it takes flash.
+
+    Args:
+        program: The schedule with rolling buffers.
+        calls: Calls of its nodes.
+        peak: Bytes of its arena.
+        region: The memory region of the arena, if it has a name.
+    """
+    given = program.assignment
+    if not given.cascades:
+        return None
+    assignment = assign_buffers(
+        program.graph,
+        calls.implementations,
+        keep_inputs=calls.target.input_mode == "kept",
+        cascades=given.cascades,
+        streamed_input=given.streamed_input,
+        roll=calls.roll,
+        blocks=True,
+    )
+    found = lower(program.graph, assignment, calls)
+    layout = blocks.layout(found, region)
+    return None if layout is None or peak - layout.peak <= found.table_bytes else (found, layout)
