@@ -22,13 +22,13 @@
 
 /** Geometry of a view. All strides are in bytes. */
 typedef struct {
-    int32_t rows;         /**< Rows of the tensor. */
-    int32_t cols;         /**< Pixels of a row. */
-    int32_t channels;     /**< Elements of a pixel. */
-    int32_t row_stride;   /**< From a row to the next; negative if rows are stored backwards. */
-    int32_t pixel_stride; /**< From a pixel to the next. */
-    int32_t buffer_rows;  /**< Height of the buffer in rows; `rows` for a whole tensor, fewer for a rolling buffer. */
-    int32_t start_row;    /**< Row of a rolling buffer that stores row 0, so that rows of one call are contiguous. */
+    int32_t rows;          /**< Rows of the tensor. */
+    int32_t cols;          /**< Pixels of a row. */
+    int32_t channels;      /**< Elements of a pixel. */
+    int32_t row_stride;    /**< From a row to the next; negative if rows are stored backwards. */
+    int32_t pixel_stride;  /**< From a pixel to the next. */
+    int32_t buffer_rows;   /**< Height of the buffer in rows; `rows` for a whole tensor, fewer for a rolling buffer. */
+    int32_t start_row;     /**< Row of a rolling buffer that stores row 0, so that rows of one call are contiguous. */
     const uint16_t *table; /**< For rows in blocks the offset of each from the base, in units; else NULL. */
     int32_t table_unit;    /**< Bytes of a unit. */
 } aboard_view_t;

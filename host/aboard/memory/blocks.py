@@ -3,7 +3,7 @@
 A buffer lives as a whole, from one step to another (`aboard.memory.problem`). The parts of a block do not: of two rows
 that are computed together, one may die long before the other, and the scratch of a node lives whenever a stripe of the
 node is computed, but not in between. So a block is a set of rectangles in time and memory that keep their distances,
-and time is counted in turns: a turn is one call of a kernel.
+and time is counted in moments: a moment is one call of a kernel.
 
 Blocks are placed by first fit in several orders. Then the blocks at the top are moved in the best order, for as long as
 a budget lasts. No clock is read, so that the same model gives the same plan on every machine.
@@ -26,7 +26,7 @@ BUDGET, MOST_ORDERS, FEWEST_ORDERS = 300_000, 60, 4
 
 
 class Part(NamedTuple):
-    """Bytes [low, high) of a block that are live from turn `first` to turn `last`, inclusive."""
+    """Bytes [low, high) of a block that are live from moment `first` to moment `last`, inclusive."""
 
     first: int
     last: int
@@ -40,8 +40,8 @@ class Block:
 
     Attributes:
         name: Name in error messages.
-        parts: Its parts, in the order of their first turn. Two of them may share bytes in the turn in which one ends
-            and the other begins.
+        parts: Its parts, in the order of their first moment. Two of them may share bytes in the moment in which one
+            ends and the other begins.
         align: Alignment of its address, a power of two.
     """
 
@@ -56,7 +56,7 @@ class Block:
 
 
 #: For a pair (operand, result) of blocks: bytes from the start of the result to the start of the operand, at least, so
-#: that they may share bytes in the turn that reads one and writes the other.
+#: that they may share bytes in the moment that reads one and writes the other.
 MinOffsets = Mapping[tuple[int, int], int]
 
 
@@ -67,7 +67,7 @@ class BlockPlan:
     Attributes:
         offsets: For each block, bytes from the start of the arena.
         peak: Bytes of the arena.
-        bound: Most bytes that are live in one turn.
+        bound: Most bytes that are live in one moment.
     """
 
     offsets: tuple[int, ...]
@@ -80,7 +80,7 @@ def place(blocks: Sequence[Block], min_offsets: MinOffsets, budget: int = BUDGET
 
     Args:
         blocks: The blocks.
-        min_offsets: Pairs that may share bytes in the one turn in which both are live.
+        min_offsets: Pairs that may share bytes in the one moment in which both are live.
         budget: Pairs of blocks that the search may compare.
 
     Returns:
@@ -94,7 +94,7 @@ def place(blocks: Sequence[Block], min_offsets: MinOffsets, budget: int = BUDGET
 
 
 def live_bytes(blocks: Sequence[Block], min_offsets: MinOffsets) -> list[int]:
-    """Returns a lower bound of the bytes of an arena in each turn; bytes that parts may share count once."""
+    """Returns a lower bound of the bytes of an arena in each moment; bytes that parts may share count once."""
     end = max((part.last for block in blocks for part in block.parts), default=0) + 1
     change = np.zeros(end + 1, np.int64)
     for block in blocks:
@@ -103,17 +103,17 @@ def live_bytes(blocks: Sequence[Block], min_offsets: MinOffsets) -> list[int]:
             change[part.last + 1] -= part.high - part.low
     live = np.cumsum(change)[:-1]
     for block in blocks:
-        for turn, shared in _in_place(block.parts):
-            live[turn] -= shared
+        for moment, shared in _in_place(block.parts):
+            live[moment] -= shared
     for (operand, result), least in min_offsets.items():
         size = blocks[result].bytes
-        turn = max(part.last for part in blocks[operand].parts)
-        live[turn] -= max(min(blocks[operand].bytes, size, size - least), 0)
+        moment = max(part.last for part in blocks[operand].parts)
+        live[moment] -= max(min(blocks[operand].bytes, size, size - least), 0)
     return [int(each) for each in live]
 
 
 def _in_place(parts: Sequence[Part]) -> list[tuple[int, int]]:
-    """Returns the turns in which a part begins over an earlier part that ends, and the bytes that they share."""
+    """Returns the moments in which a part begins over an earlier part that ends, and the bytes that they share."""
     ending: dict[int, list[Part]] = {}
     found = []
     for part in parts:

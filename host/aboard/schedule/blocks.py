@@ -25,8 +25,8 @@ from aboard.memory.arenas import Layout
 from aboard.memory.blocks import Block, BlockPlan, MinOffsets, Part
 from aboard.schedule.buffers import Buffer
 from aboard.schedule.lowering import Program, Step
+from aboard.schedule.moments import Moments, Written, moments
 from aboard.schedule.receptive_field import Progress
-from aboard.schedule.turns import Turns, Written, turns
 
 #: Largest distance of two rows of a tensor, in units: entries of a table have 16 bits.
 MOST_UNITS = (1 << 16) - 1
@@ -90,7 +90,7 @@ def problem(program: Program, policy: Overwriting) -> BlockProblem:
         program: The schedule.
         policy: The rows that stripes overwrite, if they are the last to read them and their kernels allow it.
     """
-    builder = _Builder(program, turns(program))
+    builder = _Builder(program, moments(program))
     builder.add_rows(policy)
     builder.add_whole()
     builder.add_scratch()
@@ -99,12 +99,12 @@ def problem(program: Program, policy: Overwriting) -> BlockProblem:
 
 
 def step_bytes(program: Program) -> list[int]:
-    """Returns a lower bound of the bytes of an arena during each step: the most in any turn that computes its node."""
-    found = turns(program)
+    """Returns a lower bound of the bytes of an arena during each step: the most in any moment of its node."""
+    found = moments(program)
     each = [problem(program, policy) for policy in Overwriting]
     live = min((blocks.live_bytes(made.blocks, made.min_offsets) for made in each), key=max)
     return [
-        max(live[turn] for turn in found.of_node.get(step.node, [found.of_step[step.index][0]]))
+        max(live[moment] for moment in found.of_node.get(step.node, [found.of_step[step.index][0]]))
         for step in program.steps
     ]
 
@@ -138,9 +138,9 @@ class _Builder:
         of_range, of_rows: As in `BlockProblem`.
     """
 
-    def __init__(self, program: Program, found: Turns) -> None:
+    def __init__(self, program: Program, found: Moments) -> None:
         self.program = program
-        self.turns = found
+        self.moments = found
         self.locations = program.assignment.locations
         self.blocks: list[tuple[str, list[Part], int]] = []
         self.of_range: list[int | None] = [None] * len(program.live_ranges)
@@ -151,12 +151,12 @@ class _Builder:
         """Adds a block for each stripe that writes a tensor within a cascade, in the order of the stripes."""
         inside = [
             (written, tensor)
-            for tensor, stripes in self.turns.written.items()
+            for tensor, stripes in self.moments.written.items()
             if tensor in self.locations and self.locations[tensor].view.table
             for written in stripes
         ]
         writers = {step.node.output: step for step in self.program.steps if step.node in self.cascaded}
-        for written, tensor in sorted(inside, key=lambda each: each[0].turn):
+        for written, tensor in sorted(inside, key=lambda each: each[0].moment):
             writer = writers.get(tensor)
             places = [] if writer is None else self._dying(writer, written, policy)
             self._add_stripe(tensor, written, *(places[0] if places else self._new(tensor)))
@@ -173,8 +173,8 @@ class _Builder:
         for row in range(written.first, written.last):
             low = begin + (row - written.first) * size
             rows.append((block, low))
-            last = max(written.turn, self.turns.last_read[tensor][row])
-            _append(parts, Part(written.turn, last, low, low + size))
+            last = max(written.moment, self.moments.last_read[tensor][row])
+            _append(parts, Part(written.moment, last, low, low + size))
 
     def _dying(self, writer: Step, written: Written, policy: Overwriting) -> list[tuple[int, int]]:
         """Returns the places of rows that a stripe may overwrite: it is the last to read them."""
@@ -186,11 +186,11 @@ class _Builder:
             rows = None if operand is None else self.of_rows.get(operand)
             if operand is None or rows is None:
                 continue
-            view, last_read = self.locations[operand].view, self.turns.last_read[operand]
+            view, last_read = self.locations[operand].view, self.moments.last_read[operand]
             same = _same_rows(view, result)
             if not (same if policy is not Overwriting.ALL else view.row_stride >= result.row_stride):
                 continue
-            dying = [row for row in range(len(rows)) if last_read[row] == written.turn][:wanted]
+            dying = [row for row in range(len(rows)) if last_read[row] == written.moment][:wanted]
             if policy is Overwriting.NONE or len(dying) < wanted:
                 continue
             block, begin = rows[dying[0]]
@@ -227,11 +227,11 @@ class _Builder:
 
     def _parts_of(self, buffer: Buffer, index: int) -> list[Part]:
         """Returns the parts of a buffer: its rows where a cascade writes or reads it row by row for the last time."""
-        live, end = self.program.live_ranges[index], len(self.turns.of_step) - 1
-        begin, until = self.turns.of_step[max(live.first, 0)]
+        live, end = self.program.live_ranges[index], len(self.moments.of_step) - 1
+        begin, until = self.moments.of_step[max(live.first, 0)]
         # In a part of a schedule, a buffer may be live before and behind it.
-        first, last = (begin if live.first >= 0 else 0), self.turns.of_step[min(live.last, end)][1]
-        inside = [t for t in buffer.tensors if t in self.turns.written or t in self.turns.last_read]
+        first, last = (begin if live.first >= 0 else 0), self.moments.of_step[min(live.last, end)][1]
+        inside = [t for t in buffer.tensors if t in self.moments.written or t in self.moments.last_read]
         view = self.locations[inside[0]].view if len(inside) == 1 else None
         if view is None or not view.contiguous or view.span != buffer.bytes or view.offset:
             return [Part(first, last, 0, buffer.bytes)]
@@ -244,32 +244,32 @@ class _Builder:
         return parts
 
     def _births(self, tensor: Tensor, first: int, until: int, rows: int) -> list[int]:
-        """Returns the first turn of each row of a tensor whose buffer is first needed from turn `first` to `until`."""
+        """Returns the first moment of each row, if the buffer is first needed from moment `first` to `until`."""
         born = [first] * rows
-        for written in self.turns.written.get(tensor, ()):
-            if first <= written.turn <= until:
-                born[written.first : written.last] = [written.turn] * (written.last - written.first)
+        for written in self.moments.written.get(tensor, ()):
+            if first <= written.moment <= until:
+                born[written.first : written.last] = [written.moment] * (written.last - written.first)
         return born
 
     def _deaths(self, tensor: Tensor, last: int, step: int, rows: int) -> list[int]:
-        """Returns the last turn of each row of a tensor whose buffer `step` needs last, until turn `last`."""
+        """Returns the last moment of each row of a tensor whose buffer `step` needs last, until moment `last`."""
         nodes = self.program.assignment.steps
-        read = self.turns.last_read.get(tensor)
+        read = self.moments.last_read.get(tensor)
         if read is None or step >= len(nodes) or nodes[step] not in self.cascaded:
             return [last] * rows
-        start = self.turns.of_step[step][0]
-        return [turn if turn >= start else start for turn in read]
+        start = self.moments.of_step[step][0]
+        return [moment if moment >= start else start for moment in read]
 
     def add_scratch(self) -> None:
-        """Adds scratch, which is live in the turns of its node, and the state of a streamed input."""
+        """Adds scratch, which is live in the moments of its node, and the state of a streamed input."""
         for step in self.program.steps:
-            mine = self.turns.of_node.get(step.node, [self.turns.of_step[step.index][0]])
+            mine = self.moments.of_node.get(step.node, [self.moments.of_step[step.index][0]])
             for index, scratch in zip(step.scratch, step.call.scratch, strict=True):
-                spans = [(mine[0], mine[-1])] if scratch.persistent else [(turn, turn) for turn in mine]
+                spans = [(mine[0], mine[-1])] if scratch.persistent else [(moment, moment) for moment in mine]
                 self._add_range(index, [Part(first, last, 0, scratch.bytes) for first, last in spans])
         state = self.program.stream_state
         if state is not None:
-            self._add_range(state, [Part(0, self.turns.end, 0, self.program.live_ranges[state].bytes)])
+            self._add_range(state, [Part(0, self.moments.end, 0, self.program.live_ranges[state].bytes)])
 
     def _add_range(self, index: int, parts: list[Part]) -> None:
         live = self.program.live_ranges[index]

@@ -13,7 +13,7 @@ from aboard.memory import blocks
 from aboard.memory.blocks import Block, Part
 from support.examples import examples
 
-TURNS = 12
+MOMENTS = 12
 
 
 @st.composite
@@ -21,21 +21,21 @@ def parts(draw: st.DrawFn) -> tuple[Part, ...]:
     """Returns parts of a block, one above the other."""
     found, low = [], 0
     for _ in range(draw(st.integers(1, 3))):
-        first = draw(st.integers(0, TURNS - 1))
+        first = draw(st.integers(0, MOMENTS - 1))
         high = low + draw(st.integers(1, 40))
-        found.append(Part(first, draw(st.integers(first, TURNS - 1)), low, high))
+        found.append(Part(first, draw(st.integers(first, MOMENTS - 1)), low, high))
         low = high
     return tuple(sorted(found))
 
 
 def owners(placed: list[Block], offsets: tuple[int, ...]) -> dict[tuple[int, int], list[int]]:
-    """Returns the blocks that need each byte in each turn."""
+    """Returns the blocks that need each byte in each moment."""
     found: dict[tuple[int, int], list[int]] = {}
     for number, (block, at) in enumerate(zip(placed, offsets, strict=True)):
         for part in block.parts:
-            for turn in range(part.first, part.last + 1):
+            for moment in range(part.first, part.last + 1):
                 for byte in range(at + part.low, at + part.high):
-                    found.setdefault((turn, byte), []).append(number)
+                    found.setdefault((moment, byte), []).append(number)
     return found
 
 

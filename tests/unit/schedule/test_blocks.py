@@ -13,7 +13,7 @@ from aboard.ops import get
 from aboard.ops.box import Box
 from aboard.schedule import blocks, blocks_instead
 from aboard.schedule.lowering import Program
-from aboard.schedule.turns import turns
+from aboard.schedule.moments import moments
 from support import models
 from support.examples import examples
 from support.image_models import image_model, wide_image_model
@@ -116,9 +116,9 @@ def test_a_table_must_save_more_ram_than_it_takes_flash() -> None:
     assert blocks_instead.of(found.program, found.calls, layout.peak + program.table_bytes + 1) is not None
 
 
-def test_turns_are_stripes_in_order() -> None:
+def test_moments_are_stripes_in_order() -> None:
     program = scheduled(image_model(29), "-opt=size").program
-    found = turns(program)
+    found = moments(program)
     cascade = program.assignment.cascades[0]
     assert sum(len(mine) for mine in found.of_node.values()) == sum(len(c.stripes) for c in program.assignment.cascades)
     assert found.of_step[-1][0] == found.end

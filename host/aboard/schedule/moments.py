@@ -1,4 +1,4 @@
-"""Turns: the calls of a schedule one by one, and the rows of each tensor that a turn writes and reads."""
+"""Moments: the calls of a schedule one by one, and the rows of each tensor that a moment writes and reads."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from aboard.schedule.receptive_field import Progress, ReceptiveFields
 
 @dataclass(frozen=True)
 class Written:
-    """Rows [first, last) of a tensor that a turn writes."""
+    """Rows [first, last) of a tensor that a moment writes."""
 
-    turn: int
+    moment: int
     first: int
     last: int
 
 
 @dataclass
-class Turns:
-    """The turns of a schedule.
+class Moments:
+    """The moments of a schedule.
 
     Attributes:
-        of_step: For each step, its first and its last turn; then the turn after the last step, in which outputs are
+        of_step: For each step, its first and its last moment; then the moment after the last step, in which outputs are
             read. Steps of a cascade are computed between each other.
-        of_node: For each node of a cascade, its turns.
-        written: For each tensor that a cascade writes, or that its caller pushes, the rows of each turn.
-        last_read: For each tensor that a cascade reads, the last turn that reads each row; -1 for a row that no turn
+        of_node: For each node of a cascade, its moments.
+        written: For each tensor that a cascade writes, or that its caller pushes, the rows of each moment.
+        last_read: For each tensor that a cascade reads, the last moment that reads each row; -1 for a row that none
             reads.
     """
 
@@ -41,13 +41,13 @@ class Turns:
 
     @property
     def end(self) -> int:
-        """The turn after the last step."""
+        """The moment after the last step."""
         return self.of_step[-1][1]
 
 
-def turns(program: Program) -> Turns:
-    """Returns the turns of a schedule."""
-    found, now = Turns(), 0
+def moments(program: Program) -> Moments:
+    """Returns the moments of a schedule."""
+    found, now = Moments(), 0
     cascades = {cascade.nodes[0]: cascade for cascade in program.assignment.cascades}
     step = 0
     while step < len(program.steps):
@@ -62,26 +62,26 @@ def turns(program: Program) -> Turns:
     return found
 
 
-def _add_cascade(found: Turns, cascade: Cascade, steps: tuple[Step, ...], start: int) -> None:
+def _add_cascade(found: Moments, cascade: Cascade, steps: tuple[Step, ...], start: int) -> None:
     fields: ReceptiveFields = {}
     nodes = [_progress(step, fields) for step in steps]
-    for turn, stripe in enumerate(cascade.stripes, start):
+    for moment, stripe in enumerate(cascade.stripes, start):
         if stripe.position == len(nodes):
             if cascade.streamed_input is not None:
-                found.written.setdefault(cascade.streamed_input, []).append(Written(turn, stripe.first, stripe.last))
+                found.written.setdefault(cascade.streamed_input, []).append(Written(moment, stripe.first, stripe.last))
             continue
         progress = nodes[stripe.position]
         node = progress.node
-        found.of_node.setdefault(node, []).append(turn)
+        found.of_node.setdefault(node, []).append(moment)
         if not progress.accumulates:
-            found.written.setdefault(node.output, []).append(Written(turn, stripe.first, stripe.last))
+            found.written.setdefault(node.output, []).append(Written(moment, stripe.first, stripe.last))
         elif stripe.last == progress.rows:
-            found.written[node.output] = [Written(turn, 0, rows_of(node.output.shape))]
+            found.written[node.output] = [Written(moment, 0, rows_of(node.output.shape))]
         for index, tensor in enumerate(node.inputs):
             if tensor is not None and not tensor.is_constant:
                 first, last = _reads(progress, index, stripe.first, stripe.last)
                 known = found.last_read.setdefault(tensor, [-1] * rows_of(tensor.shape))
-                known[first:last] = [turn] * (last - first)
+                known[first:last] = [moment] * (last - first)
 
 
 def _progress(step: Step, fields: ReceptiveFields) -> Progress:
