@@ -314,15 +314,15 @@ def _in_order(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
     found = _until(_laid_out(graph, calls, aim), limit)
     last = found[-1]
     may_help = bool(last.program.assignment.cascades) and last.aim is not Aim.TUNED and not graph.states
-    if may_help and (limit is None or last.layout.ram > limit):
+    if may_help:
         found += _until(_laid_out(graph, calls, aim, search.IN_BLOCKS, known=found), limit)
         nearest = min(found, key=lambda each: each.layout.ram).layout
         if aim is Aim.NEAR_LEAST and nearest.peak > search.SLACK * nearest.bound:
             # Memory is in pieces that nothing fits: another schedule may be nearer to its bound.
             found += _until(_laid_out(graph, calls, aim, search.LEAST_IN_BLOCKS, known=found), limit)
     if limit is not None:
-        # The first that keeps to it has the fewest stripes.
-        return next((each for each in found if each.layout.ram <= limit), min(found, key=lambda each: each.layout.ram))
+        within = [each for each in found if each.layout.ram <= limit]
+        return min(within, key=_stripes) if within else min(found, key=lambda each: each.layout.ram)
     if aim is not Aim.NEAR_LEAST:
         return min(found, key=lambda each: each.layout.ram)
     most = search.SLACK * min(each.layout.ram for each in found)

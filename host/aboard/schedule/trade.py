@@ -13,7 +13,7 @@ from aboard.schedule import blocks, blocks_instead, search
 from aboard.schedule.buffers import BufferAssignment
 from aboard.schedule.cascade import Cascade
 from aboard.schedule.cost import cost
-from aboard.schedule.lowering import Calls, lower
+from aboard.schedule.lowering import Calls, Program, lower
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,8 @@ def _dominates(one: Weighed, other: Weighed) -> bool:
 
 
 def _weighed(graph: Graph, calls: Calls, assignment: BufferAssignment, taken: BufferAssignment) -> Weighed:
-    program = lower(graph, assignment, calls)
-    layout = blocks.layout(program) if program.table_bytes else None
-    if layout is None:
-        layout = Layout.single(planner.plan(program.live_ranges, program.overlaps))
-        program, layout = blocks_instead.of(program, calls, layout.peak) or (program, layout)
+    is_taken = _same(assignment.cascades, taken.cascades)
+    program, layout = _laid_out(lower(graph, taken if is_taken else assignment, calls), calls, is_taken=is_taken)
     hosted = [step for step in program.steps if not isinstance(step.call, ExternalCall)]
     counts = [cost(step, assignment, calls.target).instructions for step in hosted]
     return Weighed(
@@ -89,8 +86,18 @@ def _weighed(graph: Graph, calls: Calls, assignment: BufferAssignment, taken: Bu
         cascades=tuple(_span(cascade.nodes, assignment) for cascade in assignment.cascades),
         extra_stripes=sum(c.stripes_of(node) - 1 for c in assignment.cascades for node in c.nodes),
         instructions=sum(counts),
-        taken=_same(assignment.cascades, taken.cascades),
+        taken=is_taken,
     )
+
+
+def _laid_out(program: Program, calls: Calls, *, is_taken: bool) -> tuple[Program, Layout]:
+    """Returns a schedule with its memory plan; with rows in blocks if it was taken so, or where that saves RAM."""
+    layout = blocks.layout(program) if program.table_bytes else None
+    if layout is not None:
+        return program, layout
+    layout = Layout.single(planner.plan(program.live_ranges, program.overlaps))
+    found = None if is_taken else blocks_instead.of(program, calls, layout.peak)
+    return found or (program, layout)
 
 
 def _span(nodes: Sequence[Node], assignment: BufferAssignment) -> tuple[int, int]:
