@@ -7,9 +7,14 @@ from aboard.schedule import blocks
 from aboard.schedule.buffer_assigner import assign_buffers
 from aboard.schedule.lowering import Calls, Program, lower
 
+#: Blocks must save more than this part of the RAM: finding rows by a table takes up to 1 % more instructions.
+LEAST_SAVING = 16
+
 
 def of(program: Program, calls: Calls, peak: int, region: str | None = None) -> tuple[Program, Layout] | None:
-    """Returns a schedule with the rows of its cascades in blocks; None unless this saves more RAM than it takes flash.
+    """Returns a schedule with the rows of its cascades in blocks; None unless it saves enough.
+
+    It must save more bytes of RAM than its tables take of flash, and more than a part of the RAM (`LEAST_SAVING`).
 
     Args:
         program: The schedule with rolling buffers.
@@ -31,4 +36,5 @@ def of(program: Program, calls: Calls, peak: int, region: str | None = None) -> 
     )
     found = lower(program.graph, assignment, calls)
     layout = blocks.layout(found, region)
-    return None if layout is None or peak - layout.peak <= found.table_bytes else (found, layout)
+    least = max(found.table_bytes, peak // LEAST_SAVING)
+    return None if layout is None or peak - layout.peak <= least else (found, layout)
