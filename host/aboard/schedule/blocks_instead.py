@@ -9,12 +9,15 @@ from aboard.schedule.lowering import Calls, Program, lower
 
 #: Blocks must save more than this part of the RAM: finding rows by a table takes up to 1 % more instructions.
 LEAST_SAVING = 16
+#: Bytes that they must save.
+LEAST_BYTES = 256
 
 
 def of(program: Program, calls: Calls, peak: int, region: str | None = None) -> tuple[Program, Layout] | None:
     """Returns a schedule with the rows of its cascades in blocks; None unless it saves enough.
 
-    It must save more bytes of RAM than its tables take of flash, and more than a part of the RAM (`LEAST_SAVING`).
+    It must save more bytes of RAM than its tables take of flash, more than a part of the RAM (`LEAST_SAVING`),
+    and more than `LEAST_BYTES`.
 
     Args:
         program: The schedule with rolling buffers.
@@ -36,5 +39,5 @@ def of(program: Program, calls: Calls, peak: int, region: str | None = None) -> 
     )
     found = lower(program.graph, assignment, calls)
     layout = blocks.layout(found, region)
-    least = max(found.table_bytes, peak // LEAST_SAVING)
+    least = max(found.table_bytes, peak // LEAST_SAVING, LEAST_BYTES)
     return None if layout is None or peak - layout.peak <= least else (found, layout)

@@ -21,6 +21,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from aboard import ops
+from aboard.base.manifest import label
 from aboard.ir import Graph, Node, State, Tensor
 from aboard.kernels.contract import Implementation, View
 from aboard.ops.sharing import Share, box_offsets
@@ -140,7 +141,9 @@ def in_blocks(cascade: Cascade, number: int) -> dict[Tensor, TensorLocation]:
         location = in_rolling_buffer(tensor, cascade)
         if location.view.buffer_rows < location.view.rows:
             view = dataclasses.replace(location.view, start_row=0, table=f"rows_of_{index}")
-            location = TensorLocation(dataclasses.replace(location.buffer, name=f"{tensor.name} (in blocks)"), view)
+            location = TensorLocation(
+                dataclasses.replace(location.buffer, name=f"{label(tensor.name, 28)} (in blocks)"), view
+            )
         found[tensor] = location
     return found
 

@@ -112,8 +112,10 @@ def test_a_table_must_save_more_ram_than_it_takes_flash() -> None:
     program, layout = made
     entries = sum(len(rows) for _, rows in layout.tables)
     assert program.table_bytes == 2 * entries > 0
-    assert blocks_instead.of(found.program, found.calls, layout.peak + program.table_bytes) is None
-    assert blocks_instead.of(found.program, found.calls, layout.peak + program.table_bytes + 1) is not None
+    least = max(program.table_bytes, blocks_instead.LEAST_BYTES)
+    assert least * blocks_instead.LEAST_SAVING > layout.peak + least
+    assert blocks_instead.of(found.program, found.calls, layout.peak + least) is None
+    assert blocks_instead.of(found.program, found.calls, layout.peak + least + 1) is not None
 
 
 def test_moments_are_stripes_in_order() -> None:
