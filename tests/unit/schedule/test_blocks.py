@@ -95,7 +95,7 @@ def test_every_stripe_finds_its_rows(seed: int, attributes: str, wide: bool) -> 
     assert layout.bounds[0] <= layout.peak
 
 
-@pytest.mark.parametrize(("name", "most"), [("kws", 4608), ("ic", 12288)])
+@pytest.mark.parametrize(("name", "most"), [("kws", 4608), ("ic", 14336)])
 def test_rows_of_a_whole_model(name: str, most: int) -> None:
     if name not in models.available([name]):
         pytest.skip(f"{name} is not here")
