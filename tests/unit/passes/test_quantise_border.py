@@ -153,7 +153,7 @@ def test_a_float_model_is_refused() -> None:
 
 
 #: Bytes of RAM at most, and bytes of the input.
-IMAGES = {"mcunet_vww": (36_000, 19_200), "mcunet_detection": (87_000, 61_440)}
+IMAGES = {"mcunet_vww": (25_000, 19_200), "mcunet_detection": (78_500, 61_440)}
 
 
 @pytest.mark.parametrize("name", models.available(IMAGES))
