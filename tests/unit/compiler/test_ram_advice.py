@@ -90,8 +90,8 @@ def test_the_least_is_none_that_another_preference_is_below() -> None:
 def test_every_option_that_helps_is_named(name: str) -> None:
     said = str(refusal(models.read(name), "arm/mps2_an386"))
     assert said == (
-        "model: needs more RAM than -ram-max allows, got 16 bytes, expected at least 5100. "
-        "Raise -ram-max, or try -input=rows (4760 bytes)"
+        "model: needs more RAM than -ram-max allows, got 16 bytes, expected at least 3760. "
+        "Raise -ram-max, or try -input=rows (3500 bytes)"
     )
 
 
