@@ -10,7 +10,7 @@ is accepted, the code is the code for `-opt=balanced`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -25,7 +25,7 @@ from aboard.kernels.select import code_size, strategy
 from aboard.kernels.select.flash import model_bytes
 from aboard.memory import arenas
 from aboard.memory.arenas import Layout
-from aboard.memory.problem import WORD, round_up
+from aboard.memory.problem import WORD, lower_bound, round_up
 from aboard.memory.state import POSITION_BYTES
 from aboard.ops.control import bodies
 from aboard.schedule import blocks_instead, control, order, search, spans, traffic
@@ -358,7 +358,6 @@ def _laid_out(
 
     Other arguments are as for `search.schedules`.
     """
-    limit = calls.target.ram_max
     seen = [_cascades(each.program.assignment) for each in known]
     for assignment in search.schedules(graph, calls, aim, memory):
         if _cascades(assignment) in seen:
@@ -366,25 +365,38 @@ def _laid_out(
         program = lower(graph, assignment, calls)
         progress.report("memory plan")
         regions = _arenas(program, calls.target)
-        layout = arenas.plan(program.live_ranges, program.overlaps, traffic.accesses(program), regions, graph.name)
-        made = Scheduled(program, layout, calls, search.taken(aim, calls, assignment))
-        if limit is None or layout.ram > limit:
-            made = _in_blocks(made)
+        made = _planned(program, calls, search.taken(aim, calls, assignment), regions)
         layout = made.layout.with_state(program.state_bytes, calls.target.state_mode, regions, graph.name)
         yield replace(made, layout=layout)
 
 
-def _in_blocks(rolling: Scheduled) -> Scheduled:
-    """Returns a schedule with the rows of its cascades in blocks, or the same if this saves less than it takes."""
-    layout, target = rolling.layout, rolling.calls.target
-    if len(layout.peaks) > 1:
-        return rolling
-    region = layout.regions[0] if layout.regions else None
-    found = blocks_instead.of(rolling.program, rolling.calls, layout.peak, region)
+def _planned(program: Program, calls: Calls, aim: Aim, regions: Sequence[ArenaRegion]) -> Scheduled:
+    """Returns a schedule with its memory plan, with rows in blocks if they save enough.
+
+    What saves enough beside the bound of rolling buffers saves enough beside their plan, whose exact search may take
+    seconds. A limit keeps rolling buffers that are within it.
+    """
+    limit, bound = calls.target.ram_max, lower_bound(program.live_ranges, program.overlaps)
+    if limit is None and len(regions) < 2:
+        made = _in_blocks(program, calls, aim, bound, regions[0].name if regions else None)
+        if made is not None:
+            return made
+    name = program.graph.name
+    layout = arenas.plan(program.live_ranges, program.overlaps, traffic.accesses(program), regions, name)
+    if len(layout.peaks) == 1 and (layout.peak > bound if limit is None else layout.ram > limit):
+        made = _in_blocks(program, calls, aim, layout.peak, layout.regions[0] if layout.regions else None)
+        if made is not None:
+            return made
+    return Scheduled(program, layout, calls, aim)
+
+
+def _in_blocks(program: Program, calls: Calls, aim: Aim, peak: int, region: str | None) -> Scheduled | None:
+    """Returns a schedule with the rows of its cascades in blocks; None if this saves less than it takes."""
+    found = blocks_instead.of(program, calls, peak, region)
     if found is None:
-        return rolling
-    made = replace(rolling, program=found[0], layout=found[1])
-    return made if target.flash_max is None or made.flash <= target.flash_max else rolling
+        return None
+    made = Scheduled(*found, calls, aim)
+    return made if calls.target.flash_max is None or made.flash <= calls.target.flash_max else None
 
 
 def _arenas(program: Program, target: Target) -> tuple[ArenaRegion, ...]:
