@@ -47,7 +47,7 @@ class ModelCost:
         host: Instructions of the host.
         compute: Cycles of the devices.
         transfer: Cycles of transfers over the borders of regions.
-        ram_bytes: Lower bound of the RAM of any plan.
+        ram_bytes: Lower bound of the RAM of any plan with rolling buffers; rows in blocks may need less.
     """
 
     missing: int

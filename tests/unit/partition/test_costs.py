@@ -169,8 +169,10 @@ def test_the_bound_is_that_of_the_compiled_model(name: str) -> None:
         module = compiler.compile_model(models.path(name), target=by_cost("fake"))
         alone = compiler.compile_model(models.path(name), target=HOST)
     totals = module.partition.totals
-    assert totals.chosen.ram_bytes == module.manifest.ram_lower_bound_bytes
-    assert totals.alone.ram_bytes == alone.manifest.ram_lower_bound_bytes
+    for cost, made in ((totals.chosen, module), (totals.alone, alone)):
+        in_blocks = any(buffer.name.endswith("(in blocks)") for buffer in made.manifest.buffers)
+        bound = made.manifest.ram_lower_bound_bytes
+        assert cost.ram_bytes > bound if in_blocks else cost.ram_bytes == bound
     assert totals.alone.host == sum(node.estimated_instructions for node in alone.manifest.nodes)
 
 
