@@ -351,7 +351,7 @@ def _laid_out(
     graph: Graph,
     calls: Calls,
     aim: Aim,
-    memory: search.Memory = search.IN_RINGS,
+    memory: search.RowPlacement = search.IN_RINGS,
     known: Iterable[Scheduled] = (),
 ) -> Iterator[Scheduled]:
     """Yields the schedules of a search with their memory plans, without those that are known.

@@ -106,7 +106,7 @@ def choose(graph: Graph, calls: Calls) -> BufferAssignment:
 
 
 @dataclass(frozen=True)
-class Memory:
+class RowPlacement:
     """What a search assumes about the rows of cascades.
 
     Attributes:
@@ -118,10 +118,14 @@ class Memory:
     slack: float = SLACK
 
 
-IN_RINGS, IN_BLOCKS, LEAST_IN_BLOCKS = Memory(), Memory(in_blocks=True), Memory(in_blocks=True, slack=1.0)
+IN_RINGS, IN_BLOCKS, LEAST_IN_BLOCKS = (
+    RowPlacement(),
+    RowPlacement(in_blocks=True),
+    RowPlacement(in_blocks=True, slack=1.0),
+)
 
 
-def schedules(graph: Graph, calls: Calls, wanted: Aim, memory: Memory = IN_RINGS) -> Iterator[BufferAssignment]:
+def schedules(graph: Graph, calls: Calls, wanted: Aim, memory: RowPlacement = IN_RINGS) -> Iterator[BufferAssignment]:
     """Yields the buffer assignment of the schedule with some objective.
 
     `Aim.WITHIN` yields several: first the schedule with the fewest stripes whose steps keep to `-ram-max`, then
