@@ -27,7 +27,7 @@ from aboard.kernels.overlap import Reads
 from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.registry import implements
 from aboard.kernels.riscv_v import block as blocks
-from aboard.kernels.windowed import Convolution, groups
+from aboard.kernels.windowed import Convolution, Windowed, groups
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT
 from aboard.target import Target
@@ -44,15 +44,8 @@ def scratch(node: Node, channels: int) -> Scratch:
     return Scratch(table + (channels if op.attributes(node).padding.any else 0))
 
 
-def pixels_growth(node: Node, rows: int) -> float:
-    """Returns how many pixels are computed for each pixel of some rows: they are computed four at a time."""
-    pixels = rows * node.output.shape[2]
-    return math.ceil(pixels / blocks.PIXELS) * blocks.PIXELS / pixels
-
-
-@implements
-class RiscvVS8(Convolution):
-    """int8: sixteen channels of four pixels at once, windows in place."""
+class FourPixels(Windowed):
+    """A kernel of four pixels at once, whose windows are read where they lie."""
 
     name = "riscv_v_s8"
     exact = True
@@ -63,19 +56,31 @@ class RiscvVS8(Convolution):
         return Reads.FOUR
 
     @override
+    def rolling_cost(self, node: Node) -> float:
+        """Finds a row for each row of a pixel's window."""
+        _, rows, cols, _ = node.output.shape
+        return ROLLING_ROW_COST * rows * cols * op.window(node)[0]
+
+    @override
+    def growth(self, node: Node, rows: int) -> float:
+        """Counts pixels of a group of four that are computed for nothing."""
+        pixels = rows * node.output.shape[2]
+        return math.ceil(pixels / blocks.PIXELS) * blocks.PIXELS / pixels
+
+
+@implements
+class RiscvVS8(FourPixels, Convolution):
+    """int8: sixteen channels of four pixels at once, windows in place."""
+
+    @override
     def row_wise(self, node: Node) -> RowWise:
         """Two rows at once if a row has an odd number of pixels."""
         return RowWise(1 + node.output.shape[2] % 2)
 
     @override
     def rolling_cost(self, node: Node) -> float:
-        """Finds a row for each row of a pixel's window."""
-        _, rows, cols, _ = node.output.shape
-        return ROLLING_ROW_COST * groups(node) * rows * cols * op.window(node)[0]
-
-    @override
-    def growth(self, node: Node, rows: int) -> float:
-        return pixels_growth(node, rows)
+        """Finds the rows once for each group."""
+        return groups(node) * super().rolling_cost(node)
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:

@@ -9,7 +9,6 @@ from typing_extensions import override
 from aboard.ir import Node
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
-    ROLLING_ROW_COST,
     ConstantArg,
     InputArg,
     KernelCall,
@@ -20,45 +19,26 @@ from aboard.kernels.contract import (
     ScratchArg,
     View,
 )
-from aboard.kernels.overlap import Reads
 from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.registry import implements
 from aboard.kernels.riscv_v import block as blocks
-from aboard.kernels.riscv_v.conv2d import pixels_growth, scratch
-from aboard.kernels.windowed import Windowed
+from aboard.kernels.riscv_v.conv2d import FourPixels, scratch
 from aboard.ops import depthwise_conv2d as op
-from aboard.ops.conv2d import attributes, window
+from aboard.ops.conv2d import attributes
 from aboard.ops.weighted import INPUT
 from aboard.target import Target
 
 
 @implements
-class RiscvVS8(Windowed):
+class RiscvVS8(FourPixels):
     """int8: sixteen channels of four pixels at once, windows of any size in place."""
 
     op = "depthwise_conv2d"
-    name = "riscv_v_s8"
-    exact = True
-    keys = blocks.KEYS
-
-    @override
-    def reads(self, node: Node) -> Reads:
-        return Reads.FOUR
 
     @override
     def row_wise(self, node: Node) -> RowWise:
         """As many rows as a convolution before it computes at once."""
         return RowWise(1 + node.input(INPUT).shape[2] % 2)
-
-    @override
-    def rolling_cost(self, node: Node) -> float:
-        """Finds a row for each row of a pixel's window."""
-        _, rows, cols, _ = node.output.shape
-        return ROLLING_ROW_COST * rows * cols * window(node)[0]
-
-    @override
-    def growth(self, node: Node, rows: int) -> float:
-        return pixels_growth(node, rows)
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
