@@ -77,5 +77,6 @@ def test_every_toolchain_gives_the_same(toolchain: str, capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize("opt", ["size", "balanced", "speed"])
-def test_every_level_of_optimisation_gives_the_same(opt: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert verify(models.SHIPPED, MAIN_BOARD, capsys, "--opt", opt)["differing_bytes"] == 0
+@pytest.mark.parametrize("name", models.available([models.SHIPPED, "kws", "ic"]))
+def test_every_level_of_optimisation_gives_the_same(name: str, opt: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert verify(name, MAIN_BOARD, capsys, "--opt", opt)["differing_bytes"] == 0

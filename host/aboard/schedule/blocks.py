@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from aboard.errors import VerifyError
 from aboard.ir import Tensor
 from aboard.kernels.contract import RowWise, View
 from aboard.memory import blocks
@@ -118,6 +119,8 @@ def _layout(program: Program, made: BlockProblem, plan: BlockPlan, region: str |
         entries = tuple((each - min(at)) // location.view.table_unit for each in at)
         if max(entries) > MOST_UNITS:
             return None
+        if any((each - min(at)) % location.view.table_unit for each in at):
+            raise VerifyError(f"memory plan: rows of {tensor.name} lie between the units of their table")
         offsets[program.buffers[location.buffer]] = min(at)
         tables.append((location.view.table, entries))
     return Layout(
@@ -162,9 +165,13 @@ class _Builder:
             self._add_stripe(tensor, written, *(places[0] if places else self._new(tensor)))
 
     def _new(self, tensor: Tensor) -> tuple[int, int]:
-        index = self.program.buffers[self.locations[tensor].buffer]
-        self.blocks.append((f"rows of {tensor.name}", [], self.program.live_ranges[index].align))
+        self.blocks.append((f"rows of {tensor.name}", [], self._align(tensor)))
         return len(self.blocks) - 1, 0
+
+    def _align(self, tensor: Tensor) -> int:
+        """Returns the alignment of rows: what kernels ask, and a unit of the table."""
+        location = self.locations[tensor]
+        return max(self.program.live_ranges[self.program.buffers[location.buffer]].align, location.view.table_unit)
 
     def _add_stripe(self, tensor: Tensor, written: Written, block: int, begin: int) -> None:
         size = self.locations[tensor].view.row_stride
@@ -181,6 +188,7 @@ class _Builder:
         found = []
         node, wanted = writer.node, written.last - written.first
         result = self.locations[node.output].view
+        align = self._align(node.output)
         allowed = () if policy is Overwriting.NONE else writer.implementation.overwrites_rows(node)
         for index, operand in enumerate(node.inputs):
             rows = None if operand is None else self.of_rows.get(operand)
@@ -194,6 +202,8 @@ class _Builder:
             if policy is Overwriting.NONE or len(dying) < wanted:
                 continue
             block, begin = rows[dying[0]]
+            if begin % align or self.blocks[block][2] % align:
+                continue
             together = [rows[row] for row in dying] == [(block, begin + n * view.row_stride) for n in range(wanted)]
             if together and ((same and index in allowed) or (index == 0 and self._trails(writer, dying, written))):
                 found.append((block, begin))

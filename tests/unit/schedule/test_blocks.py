@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import aboard
 from aboard.compiler.fitting import Scheduled
+from aboard.errors import VerifyError
 from aboard.ir import Tensor
+from aboard.memory.blocks import place
 from aboard.ops import get
 from aboard.ops.box import Box
 from aboard.schedule import blocks, blocks_instead
@@ -95,14 +99,32 @@ def test_every_stripe_finds_its_rows(seed: int, attributes: str, wide: bool) -> 
     assert layout.bounds[0] <= layout.peak
 
 
-@pytest.mark.parametrize(("name", "most"), [("kws", 4608), ("ic", 14336)])
-def test_rows_of_a_whole_model(name: str, most: int) -> None:
+@pytest.mark.parametrize(("attributes", "kws", "ic"), [("", 4608, 14336), ("-opt=size", 4608, 12288)])
+@pytest.mark.parametrize("name", ["kws", "ic"])
+def test_rows_of_a_whole_model(name: str, attributes: str, kws: int, ic: int) -> None:
     if name not in models.available([name]):
         pytest.skip(f"{name} is not here")
-    found = scheduled(models.read(name), "")
+    found = scheduled(models.read(name), attributes)
     assert found.layout.tables
-    assert found.layout.ram <= most
+    assert found.layout.ram <= {"kws": kws, "ic": ic}[name]
     execute(found.program, Memory(found.program, found.layout.offsets, dict(found.layout.tables)))
+
+
+def test_rows_are_aligned_to_the_units_of_their_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = scheduled(image_model(29), "-opt=size")
+    made = blocks_instead.of(found.program, found.calls, 1 << 40)
+    assert made is not None
+    program, _ = made
+    problem = blocks.problem(program, blocks.Overwriting.NONE)
+    for tensor, rows in problem.of_rows.items():
+        unit = program.assignment.locations[tensor].view.table_unit
+        assert all((problem.blocks[block].align % unit, begin % unit) == (0, 0) for block, begin in rows)
+    first = next(block for block, _ in next(iter(problem.of_rows.values())))
+    wrong = dataclasses.replace(place(problem.blocks, problem.min_offsets), bound=0)
+    wrong = dataclasses.replace(wrong, offsets=tuple(at + (i == first) for i, at in enumerate(wrong.offsets)))
+    monkeypatch.setattr("aboard.memory.blocks.place", lambda *_, **__: wrong)
+    with pytest.raises(VerifyError, match=r"memory plan: rows of .* lie between the units of their table"):
+        blocks.layout(program)
 
 
 def test_a_table_must_save_more_ram_than_it_takes_flash() -> None:
