@@ -43,7 +43,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import aboard  # noqa: E402  found through the line above
 from aboard.compiler import fitting  # noqa: E402  likewise
-from aboard.compiler.fitting import Scheduled  # noqa: E402  likewise
+from aboard.compiler.scheduled import Scheduled  # noqa: E402  likewise
 from aboard.emit.instances import Instance, Instances  # noqa: E402  likewise
 from aboard.errors import AboardError  # noqa: E402  likewise
 from aboard.ir import Graph  # noqa: E402  likewise

@@ -14,7 +14,7 @@ from aboard import boards, frameworks, ops
 from aboard.base import extensions, progress
 from aboard.base.manifest import Manifest
 from aboard.compiler import fitting, ram_advice
-from aboard.compiler.fitting import Scheduled
+from aboard.compiler.scheduled import Scheduled
 from aboard.emit import amalgamation, bundle, limits
 from aboard.errors import CapacityError, ProjectError, TargetError
 from aboard.importers import identifier, load

@@ -13,8 +13,8 @@ from markupsafe import Markup
 from aboard.base.manifest import label
 from aboard.base.manifest_records import PredictionRecord
 from aboard.base.table import amount, cell
-from aboard.compiler.fitting import Scheduled
 from aboard.compiler.pipeline import Module
+from aboard.compiler.scheduled import Scheduled
 from aboard.outputs import SEAL
 from aboard.reports import (
     cards,

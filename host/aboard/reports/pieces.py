@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from aboard.compiler.fitting import Scheduled
+from aboard.compiler.scheduled import Scheduled
 from aboard.ir import Graph, Tensor
 from aboard.schedule.buffers import Buffer
 from aboard.schedule.cascade import Cascade

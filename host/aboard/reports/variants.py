@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from aboard.compiler.fitting import Scheduled
 from aboard.compiler.pipeline import Module
+from aboard.compiler.scheduled import Scheduled
 from aboard.kernels.select import strategy
 from aboard.kernels.select.measured import has_cycles
 from aboard.kernels.select.price import flash_price

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import aboard
-from aboard.compiler.fitting import Scheduled
+from aboard.compiler.scheduled import Scheduled
 from aboard.errors import VerifyError
 from aboard.ir import Tensor
 from aboard.memory.blocks import place

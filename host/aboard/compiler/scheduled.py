@@ -1,0 +1,225 @@
+"""Schedules of a model whose kernels are chosen, with their memory plans, and the best of them.
+
+They differ in the order of nodes, in their cascades, in whether states lie in rolling buffers, and in whether the rows
+of cascades lie in rolling buffers or in blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from aboard.base import progress
+from aboard.emit.instances import Instances
+from aboard.errors import CapacityError
+from aboard.ir import Graph, Node
+from aboard.kernels.select import code_size
+from aboard.memory import arenas
+from aboard.memory.arenas import Layout
+from aboard.memory.problem import WORD, lower_bound, round_up
+from aboard.memory.state import POSITION_BYTES
+from aboard.schedule import blocks_instead, control, order, search, traffic
+from aboard.schedule.buffers import BufferAssignment
+from aboard.schedule.lowering import Calls, Program, lower
+from aboard.schedule.search import Aim
+from aboard.target import Target
+from aboard.target.regions import ArenaRegion
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """The schedule of a model.
+
+    Attributes:
+        program: The schedule and its allocation problem.
+        layout: Addresses of its buffers.
+        calls: The calls of all nodes. Their target's `-opt` is the `-opt` of the code, which may be `balanced` with
+            `-opt=size`.
+        aim: The objective of the schedule.
+        nodes: The nodes in the order of the file, by which cascades are named (`aboard.schedule.spans`).
+    """
+
+    program: Program
+    layout: Layout
+    calls: Calls
+    aim: Aim
+    nodes: tuple[Node, ...] = ()
+
+    @property
+    def graph_of_file(self) -> Graph:
+        """The graph with its nodes in the order of the file."""
+        return replace(self.program.graph, nodes=list(self.nodes))
+
+    @property
+    def flash(self) -> int:
+        """Predicted bytes of flash; 0 if devices compute a part of the model."""
+        return self.program.flash(self.calls.target) or 0
+
+    def needs_no_more_than(self, balanced: Scheduled) -> bool:
+        """True if it needs no more RAM than the schedule for `-opt=balanced`, and certainly no more flash.
+
+        Flash is not compared for a host, and not if devices compute a part, because then it cannot be predicted.
+        """
+        target = self.calls.target
+        if self.layout.ram > balanced.layout.ram:
+            return False
+        if target.cpu.is_host_class or not self.flash:
+            return True
+        return balanced.flash - self.flash >= 2 * code_size.doubt(target)
+
+
+def best(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
+    """Returns the schedule in the order of the file, or in a better order if it needs less RAM.
+
+    Args:
+        graph: A partitioned graph.
+        calls: Its nodes with their kernels.
+        aim: The objective.
+
+    Raises:
+        CapacityError: No schedule fits the arenas.
+    """
+    found, errors = [], []
+    for nodes in _distinct(graph.nodes, order.best(graph, calls.implementations)):
+        try:
+            found.append(_rolled(replace(graph, nodes=nodes), calls, aim))
+        except CapacityError as error:
+            errors.append(error)
+    if not found:
+        raise errors[-1]
+    return min(found, key=lambda each: each.layout.ram)
+
+
+def _rolled(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
+    """Returns the schedule with states in rolling buffers, or one whose runs move them if that needs less RAM.
+
+    The positions of the rolling buffers do not count unless RAM is scarce (`-opt=size`, `-ram-max`), and RAM does not
+    count with `-opt=speed`.
+    """
+    found, errors = list[Scheduled](), list[CapacityError]()
+    for each in (calls, calls.without_rolling()):
+        try:
+            found.append(_in_order(graph, each, aim))
+        except CapacityError as error:
+            errors.append(error)
+        if found and not found[0].program.assignment.rolling:
+            return found[0]
+    if not found:
+        raise errors[0]
+    target = calls.target
+    if target.ram_max is None and target.opt == "speed":
+        return found[0]
+    scarce = target.ram_max is not None or target.opt == "size"
+
+    def needed(each: Scheduled) -> int:
+        positions = POSITION_BYTES * len(each.program.assignment.position_counts)
+        return each.layout.ram - (0 if scarce else round_up(positions, WORD))
+
+    return min(found, key=needed)
+
+
+def _distinct(*orders: list[Node]) -> list[list[Node]]:
+    return [nodes for index, nodes in enumerate(orders) if nodes not in orders[:index]]
+
+
+def _in_order(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
+    """Returns the first schedule within `-ram-max` if there is one, else the last.
+
+    Rows of its cascades lie in rolling buffers, or in blocks where that saves RAM. Which cascades are best depends on
+    it, so the best for blocks are tried too.
+    """
+    limit = calls.target.ram_max
+    found = _until(_laid_out(graph, calls, aim), limit)
+    last = found[-1]
+    may_help = bool(last.program.assignment.cascades) and last.aim is not Aim.TUNED and not graph.states
+    if may_help:
+        found += _until(_laid_out(graph, calls, aim, search.IN_BLOCKS, known=found), limit)
+        nearest = min(found, key=lambda each: each.layout.ram).layout
+        if aim is Aim.NEAR_LEAST and nearest.peak > search.SLACK * nearest.bound:
+            # Memory is in pieces that nothing fits: another schedule may be nearer to its bound.
+            found += _until(_laid_out(graph, calls, aim, search.LEAST_IN_BLOCKS, known=found), limit)
+    if limit is not None:
+        within = [each for each in found if each.layout.ram <= limit]
+        return min(within, key=_stripes) if within else min(found, key=lambda each: each.layout.ram)
+    if aim is not Aim.NEAR_LEAST:
+        return min(found, key=lambda each: each.layout.ram)
+    most = search.SLACK * min(each.layout.ram for each in found)
+    return min((each for each in found if each.layout.ram <= most), key=_stripes)
+
+
+def _until(found: Iterable[Scheduled], limit: int | None) -> list[Scheduled]:
+    """Returns schedules up to the first within a limit; all of them without a limit."""
+    taken = []
+    for each in found:
+        taken.append(each)
+        if limit is not None and each.layout.ram <= limit:
+            break
+    return taken
+
+
+def _cascades(assignment: BufferAssignment) -> list[tuple[object, ...]]:
+    return [(each.nodes, each.stripes, each.minimise_ram) for each in assignment.cascades]
+
+
+def _stripes(scheduled: Scheduled) -> int:
+    return sum(len(cascade.stripes) for cascade in scheduled.program.assignment.cascades)
+
+
+def _laid_out(
+    graph: Graph,
+    calls: Calls,
+    aim: Aim,
+    memory: search.RowPlacement = search.IN_RINGS,
+    known: Iterable[Scheduled] = (),
+) -> Iterator[Scheduled]:
+    """Yields the schedules of a search with their memory plans, without those that are known.
+
+    Other arguments are as for `search.schedules`.
+    """
+    seen = [_cascades(each.program.assignment) for each in known]
+    for assignment in search.schedules(graph, calls, aim, memory):
+        if _cascades(assignment) in seen:
+            continue
+        program = lower(graph, assignment, calls)
+        progress.report("memory plan")
+        regions = _arenas(program, calls.target)
+        made = _planned(program, calls, search.taken(aim, calls, assignment), regions)
+        layout = made.layout.with_state(program.state_bytes, calls.target.state_mode, regions, graph.name)
+        yield replace(made, layout=layout)
+
+
+def _planned(program: Program, calls: Calls, aim: Aim, regions: Sequence[ArenaRegion]) -> Scheduled:
+    """Returns a schedule with its memory plan, with rows in blocks if they save enough.
+
+    What saves enough beside the bound of rolling buffers saves enough beside their plan, whose exact search may take
+    seconds. A limit keeps rolling buffers that are within it.
+    """
+    limit, bound = calls.target.ram_max, lower_bound(program.live_ranges, program.overlaps)
+    if limit is None and len(regions) < 2:
+        made = _in_blocks(program, calls, aim, bound, regions[0].name if regions else None)
+        if made is not None:
+            return made
+    name = program.graph.name
+    layout = arenas.plan(program.live_ranges, program.overlaps, traffic.accesses(program), regions, name)
+    if len(layout.peaks) == 1 and (layout.peak > bound if limit is None else layout.ram > limit):
+        made = _in_blocks(program, calls, aim, layout.peak, layout.regions[0] if layout.regions else None)
+        if made is not None:
+            return made
+    return Scheduled(program, layout, calls, aim)
+
+
+def _in_blocks(program: Program, calls: Calls, aim: Aim, peak: int, region: str | None) -> Scheduled | None:
+    """Returns a schedule with the rows of its cascades in blocks; None if this saves less than it takes."""
+    found = blocks_instead.of(program, calls, peak, region)
+    if found is None:
+        return None
+    made = Scheduled(*found, calls, aim)
+    return made if calls.target.flash_max is None or made.flash <= calls.target.flash_max else None
+
+
+def _arenas(program: Program, target: Target) -> tuple[ArenaRegion, ...]:
+    """Returns the regions for the arenas, less the bytes of the weights in them."""
+    if target.weights_region is None:
+        return target.arenas()
+    programs = [program, *(body.program for body in control.inside(program))]
+    return target.arenas(sum(Instances(each, target).constants_bytes for each in programs))
