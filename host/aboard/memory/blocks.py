@@ -5,8 +5,9 @@ that are computed together, one may die long before the other, and the scratch o
 node is computed, but not in between. So a block is a set of rectangles in time and memory that keep their distances,
 and time is counted in moments: a moment is one call of a kernel.
 
-Blocks are placed by first fit in several orders. Then the blocks at the top are moved in the best order, for as long as
-a budget lasts. No clock is read, so that the same model gives the same plan on every machine.
+Blocks are placed by first fit in several orders. Then the blocks at the top are moved in the best order, and orders are
+drawn in which size, life and birth weigh differently, for as long as a budget lasts. No clock is read, and the seed is
+fixed, so that the same model gives the same plan on every machine.
 """
 
 from __future__ import annotations
@@ -23,6 +24,11 @@ from aboard.memory.problem import WORD, round_up
 
 #: Pairs of blocks that all orders of a problem may compare, and the most and the fewest orders.
 BUDGET, MOST_ORDERS, FEWEST_ORDERS = 300_000, 60, 4
+#: Orders drawn for each order that a moved block gives: most of them end at the first block above the best peak.
+DRAWN = 3
+
+#: Of drawn orders: most weight of the logarithms of size and life, most of birth as a part of the schedule, and noise.
+MOST_WEIGHT, BIRTHS, NOISE = 2.0, 4.0, (0.0, 0.05, 0.2)
 
 
 class Part(NamedTuple):
@@ -192,13 +198,28 @@ class _Search:
             self._place(sorted(range(len(blocks)), key=key))
             if self.peak <= self.bound:
                 return
-        self._move_topmost(budget)
-
-    def _move_topmost(self, budget: int) -> None:
-        """Moves blocks at the top forward in the best order; a fixed seed makes the search deterministic."""
         rng = random.Random(0)  # noqa: S311 - not for secrets
         pairs = sum(map(len, self.neighbours)) + 1
-        for _ in range(min(max(budget // pairs, FEWEST_ORDERS), MOST_ORDERS)):
+        orders = min(max(budget // pairs, FEWEST_ORDERS), MOST_ORDERS)
+        self._move_topmost(rng, orders)
+        self._draw(rng, DRAWN * orders, born, lasts)
+
+    def _draw(self, rng: random.Random, orders: int, born: Sequence[int], lasts: Sequence[int]) -> None:
+        """Tries orders in which size, life and birth of a block weigh differently."""
+        sizes, lives = (np.log1p(np.array(each, np.float64)) for each in (self.sizes, lasts))
+        births = np.array(born) / (max(born, default=0) + 1)
+        for _ in range(orders):
+            if self.peak <= self.bound:
+                return
+            weights = rng.uniform(0, MOST_WEIGHT), rng.uniform(0, MOST_WEIGHT), rng.uniform(-BIRTHS, BIRTHS)
+            noise = np.array([rng.random() for _ in self.sizes]) * rng.choice(NOISE)
+            key = weights[0] * sizes + weights[1] * lives + weights[2] * births + noise
+            # Rounded: the last bit of a logarithm differs between machines.
+            self._place([int(i) for i in np.argsort(-np.round(key, 6), kind="stable")])
+
+    def _move_topmost(self, rng: random.Random, orders: int) -> None:
+        """Moves blocks at the top forward in the best order."""
+        for _ in range(orders):
             if self.peak <= self.bound:
                 return
             top = [i for i in self.order if self.offsets[i] + self.sizes[i] >= self.peak - 2 * WORD]
