@@ -131,8 +131,7 @@ def _in_order(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
     limit = calls.target.ram_max
     found = _until(_laid_out(graph, calls, aim), limit)
     last = found[-1]
-    may_help = bool(last.program.assignment.cascades) and last.aim is not Aim.TUNED and not graph.states
-    if may_help:
+    if last.aim not in (Aim.PLAIN, Aim.TUNED) and not graph.states:
         found += _until(_laid_out(graph, calls, aim, search.IN_BLOCKS, known=found), limit)
         nearest = min(found, key=lambda each: each.layout.ram).layout
         if aim is Aim.NEAR_LEAST and nearest.peak > search.SLACK * nearest.bound:
