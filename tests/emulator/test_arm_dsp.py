@@ -47,11 +47,19 @@ KINDS = ("CONV_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_
 def check(
     cases: Sequence[tuple[bytes, np.ndarray]],
     board: str = BOARD,
-    opt: str | None = None,
+    opt: str | Sequence[str] | None = None,
     names: Collection[str] = NAMES,
 ) -> None:
-    """Fails unless all models, in one image, give the reference's bytes, with some of the DSP extension's kernels."""
-    modules = [aboard.compile(model, board=board, name=f"m{i}", opt=opt) for i, (model, _) in enumerate(cases)]
+    """Fails unless all models, in one image, give the reference's bytes, with some of the DSP extension's kernels.
+
+    Args:
+        cases: The models, and their inputs.
+        board: The board.
+        opt: The preference; several ones take turns.
+        names: The kernels.
+    """
+    opts = itertools.cycle([opt] if opt is None or isinstance(opt, str) else opt)
+    modules = [aboard.compile(model, board=board, name=f"m{i}", opt=next(opts)) for i, (model, _) in enumerate(cases)]
     for module in modules:
         assert {node.implementation for node in module.manifest.nodes} <= set(names)
     with tempfile.TemporaryDirectory() as folder:
@@ -101,16 +109,19 @@ def rows_of(cols: int, stride: int, zero_point: int = -128) -> Layer:
     return Layer("DEPTHWISE_CONV_2D", *shapes, 3, options, zero_point_out=zero_point)
 
 
-@pytest.mark.parametrize(
-    ("zero_point", "opt"),
-    either([(z, opt) for z in (-128, 5) for opt in ("balanced", "size")], [(-128, "balanced"), (5, "size")]),
-)
-def test_every_entry_of_the_unrolled_loops(zero_point: int, opt: str) -> None:
+#: Zero points and preferences: each pair in an image of its own; in every run two pairs take turns in one image.
+WAYS = either([((z, opt),) for z in (-128, 5) for opt in ("balanced", "size")], [((-128, "balanced"), (5, "size"))])
+Ways = tuple[tuple[int, str], ...]
+
+
+@pytest.mark.parametrize("ways", WAYS)
+def test_every_entry_of_the_unrolled_loops(ways: Ways) -> None:
     # One tap group, odd and even numbers of them, one iteration and more.
-    drawn = [pointwise(4 * groups, 2, zero_point) for groups in (1, 2, 3, 8, 13, 15, 16, 17, 31, 32, 34)]
-    drawn += [dense(4 * groups, 4, zero_point) for groups in (1, 2, 3, 7, 15, 16, 17, 18, 32, 33, 65, 72, 81, 160)]
+    zero = itertools.cycle(zero for zero, _ in ways)
+    drawn = [pointwise(4 * groups, 2, next(zero)) for groups in (1, 2, 3, 8, 13, 15, 16, 17, 31, 32, 34)]
+    drawn += [dense(4 * groups, 4, next(zero)) for groups in (1, 2, 3, 7, 15, 16, 17, 18, 32, 33, 65, 72, 81, 160)]
     with strategy.forced(preferred(*NAMES)):
-        check([(layer.model(), layer.input()) for layer in drawn], opt=opt)
+        check([(layer.model(), layer.input()) for layer in drawn], opt=[opt for _, opt in ways])
 
 
 @pytest.mark.parametrize("opt", ["balanced", "size"])
@@ -175,29 +186,25 @@ def test_every_entry_with_wide_weights() -> None:
         check([(layer.model(), layer.input()) for layer in drawn], opt="speed", names=[WIDE])
 
 
-@pytest.mark.parametrize(
-    ("zero_point", "opt"),
-    either([(z, opt) for z in (-128, 5) for opt in ("balanced", "size")], [(-128, "balanced"), (5, "size")]),
-)
-def test_every_entry_of_blocks_of_four_channels(zero_point: int, opt: str) -> None:
+@pytest.mark.parametrize("ways", WAYS)
+def test_every_entry_of_blocks_of_four_channels(ways: Ways) -> None:
     # One tap group to more than two iterations of eight; the last pixel of three has no neighbour.
-    drawn = [pointwise(4 * groups, 8, zero_point) for groups in (*range(1, 10), 15, 16, 17, 24)]
+    zero = itertools.cycle(zero for zero, _ in ways)
+    drawn = [pointwise(4 * groups, 8, next(zero)) for groups in (*range(1, 10), 15, 16, 17, 24)]
     with strategy.forced(preferred(BLOCKS)):
-        check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=[BLOCKS])
+        check([(layer.model(), layer.input()) for layer in drawn], opt=[opt for _, opt in ways], names=[BLOCKS])
 
 
-@pytest.mark.parametrize(
-    ("zero_point", "opt"),
-    either([(z, opt) for z in (-128, 5) for opt in ("balanced", "size")], [(-128, "size"), (5, "balanced")]),
-)
-def test_every_width_of_shared_columns(zero_point: int, opt: str) -> None:
+@pytest.mark.parametrize("ways", WAYS)
+def test_every_width_of_shared_columns(ways: Ways) -> None:
+    zero = itertools.cycle(zero for zero, _ in ways)
     options = {"Padding": "SAME", "StrideH": 1, "StrideW": 1, "FusedActivationFunction": "RELU"}
     drawn = [
-        Layer("CONV_2D", (1, 4, cols, depth), (8, 3, 3, depth), (1, 4, cols, 8), 0, options, zero_point_out=zero_point)
+        Layer("CONV_2D", (1, 4, cols, depth), (8, 3, 3, depth), (1, 4, cols, 8), 0, options, zero_point_out=next(zero))
         for cols, depth in [(1, 4), (2, 8), (3, 12), (4, 4), (5, 16), (6, 4), (7, 20), (9, 8)]
     ]
     with strategy.forced(preferred(COLUMNS)):
-        check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=[COLUMNS])
+        check([(layer.model(), layer.input()) for layer in drawn], opt=[opt for _, opt in ways], names=[COLUMNS])
 
 
 def tiles(size: tuple[int, int], depth: int, kind: type[Layer] = Layer) -> Layer:
@@ -220,12 +227,13 @@ def test_tiles_of_every_size_and_number_of_channels(zero_points: tuple[int, ...]
         check([(layer.model(), layer.input()) for layer in drawn], opt="balanced", names=[WINOGRAD])
 
 
-@pytest.mark.parametrize("width", [4, 5, 9])
-def test_windows_of_a_word_at_every_edge(width: int) -> None:
+@pytest.mark.parametrize("widths", either([(4,), (5,), (9,)], [(4, 5, 9)]))
+def test_windows_of_a_word_at_every_edge(widths: tuple[int, ...]) -> None:
     # Rows of a window that are one word are shifted where part of them is padding.
     options = {"Padding": "SAME", "StrideH": 1, "StrideW": 1}
     drawn = [
         Layer("CONV_2D", (1, 5, width, depth), (2, 3, 4 // depth, depth), (1, 5, width, 2), 0, options)
+        for width in widths
         for depth in (1, 2)
     ]
     check([(layer.model(), layer.input()) for layer in drawn])
