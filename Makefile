@@ -71,7 +71,7 @@ demo: setup
 
 # Commands that tests start read bytecode, also where PYTHONDONTWRITEBYTECODE keeps them from writing it.
 test: setup-dev
-	@$(BIN)/python -m compileall -q host
+	@$(BIN)/python -m compileall -q host tests/support tests/fuzz
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q --junitxml=$(VENV)/tests.xml
 
 test-full: setup-dev

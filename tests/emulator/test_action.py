@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from aboard.base import resources, toml
-from support import markdown
+from support import markdown, warm_start
 
 FOLDER = markdown.CHECKOUT / ".github" / "actions" / "verify"
 ACTION: dict[str, Any] = yaml.safe_load((FOLDER / "action.yml").read_text(encoding="utf-8"))
@@ -69,7 +69,7 @@ def run(step: str, folder: Path, path: str = "", **inputs: str) -> subprocess.Co
         name: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda found: given[found[1]], value)
         for name, value in STEPS[step].get("env", {}).items()
     }
-    scripts = path or sysconfig.get_path("scripts")
+    scripts = path or f"{warm_start.folder() or ''}:{sysconfig.get_path('scripts')}"
     return subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", STEPS[step]["run"]],
         cwd=folder,

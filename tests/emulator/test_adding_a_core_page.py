@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from aboard.base import extensions
 from aboard.errors import PluginError, TargetError
 from aboard.kernels import of
 from aboard.target import Target
-from support import added_packages, markdown
+from support import added_packages, markdown, warm_start
 from support.tflite_builder import ModelBuilder
 
 PAGE = "docs/how-to/adding_a_core.md"
@@ -48,7 +47,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
 
 def aboard(desk: Desk, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     folder, environment = desk
-    line = [sys.executable, "-c", "from aboard.cli import main; main()", *words]
+    line = [*warm_start.program(), *words]
     return subprocess.run(
         line, cwd=folder, env={**environment, **variables}, capture_output=True, text=True, check=False, timeout=300
     )

@@ -7,7 +7,6 @@ import os
 import re
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from aboard import boards
 from aboard.base import programs
 from aboard.runners.process import Supervised
 from aboard.runners.qemu import command
-from support import markdown
+from support import markdown, warm_start
 
 PAGE = "docs/how-to/adding_a_runner.md"
 ACMEPROG = """#!/bin/sh
@@ -66,7 +65,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]
 
 def aboard(desk: tuple[Path, dict[str, str]], words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     folder, environment = desk
-    line = [sys.executable, "-c", "from aboard.cli import main; main()", *words.split()]
+    line = [*warm_start.program(), *words.split()]
     return subprocess.run(
         line, cwd=folder, env={**environment, **variables}, capture_output=True, text=True, check=False, timeout=120
     )

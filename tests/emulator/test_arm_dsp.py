@@ -34,7 +34,7 @@ from support.dsp_layers import (
     layers,
     window_layer,
 )
-from support.examples import either
+from support.examples import beyond_the_simplest, either
 from support.preferred import preferred
 from support.tflite_builder import ModelBuilder
 from support.weighted_models import ACTIVATIONS, Layer, window_out
@@ -47,11 +47,19 @@ KINDS = ("CONV_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_
 def check(
     cases: Sequence[tuple[bytes, np.ndarray]],
     board: str = BOARD,
-    opt: str | None = None,
+    opt: str | Sequence[str] | None = None,
     names: Collection[str] = NAMES,
 ) -> None:
-    """Fails unless all models, in one image, give the reference's bytes, with some of the DSP extension's kernels."""
-    modules = [aboard.compile(model, board=board, name=f"m{i}", opt=opt) for i, (model, _) in enumerate(cases)]
+    """Fails unless all models, in one image, give the reference's bytes, with some of the DSP extension's kernels.
+
+    Args:
+        cases: The models, and their inputs.
+        board: The board.
+        opt: The preference; several ones take turns.
+        names: The kernels.
+    """
+    opts = itertools.cycle([opt] if opt is None or isinstance(opt, str) else opt)
+    modules = [aboard.compile(model, board=board, name=f"m{i}", opt=next(opts)) for i, (model, _) in enumerate(cases)]
     for module in modules:
         assert {node.implementation for node in module.manifest.nodes} <= set(names)
     with tempfile.TemporaryDirectory() as folder:
@@ -65,13 +73,13 @@ def check(
 
 # Without shrinking: an example takes seconds, and the message names the layer.
 @settings(
-    max_examples=either(5, 2),
+    max_examples=either(5, 1),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],
 )
 @given(
-    st.lists(st.sampled_from(KINDS).flatmap(layers), min_size=BATCH, max_size=BATCH),
+    beyond_the_simplest(st.lists(st.sampled_from(KINDS).flatmap(layers), min_size=BATCH, max_size=BATCH)),
     st.sampled_from(["balanced", "speed", "size"]),
 )
 def test_random_layers(drawn: list[Layer], opt: str) -> None:
@@ -101,16 +109,19 @@ def rows_of(cols: int, stride: int, zero_point: int = -128) -> Layer:
     return Layer("DEPTHWISE_CONV_2D", *shapes, 3, options, zero_point_out=zero_point)
 
 
-@pytest.mark.parametrize(
-    ("zero_point", "opt"),
-    either([(z, opt) for z in (-128, 5) for opt in ("balanced", "size")], [(-128, "balanced"), (5, "size")]),
-)
-def test_every_entry_of_the_unrolled_loops(zero_point: int, opt: str) -> None:
+#: Zero points and preferences: each pair in an image of its own; in every run two pairs take turns in one image.
+WAYS = either([((z, opt),) for z in (-128, 5) for opt in ("balanced", "size")], [((-128, "balanced"), (5, "size"))])
+Ways = tuple[tuple[int, str], ...]
+
+
+@pytest.mark.parametrize("ways", WAYS)
+def test_every_entry_of_the_unrolled_loops(ways: Ways) -> None:
     # One tap group, odd and even numbers of them, one iteration and more.
-    drawn = [pointwise(4 * groups, 2, zero_point) for groups in (1, 2, 3, 8, 13, 15, 16, 17, 31, 32, 34)]
-    drawn += [dense(4 * groups, 4, zero_point) for groups in (1, 2, 3, 7, 15, 16, 17, 18, 32, 33, 65, 72, 81, 160)]
+    zero = itertools.cycle(zero for zero, _ in ways)
+    drawn = [pointwise(4 * groups, 2, next(zero)) for groups in (1, 2, 3, 8, 13, 15, 16, 17, 31, 32, 34)]
+    drawn += [dense(4 * groups, 4, next(zero)) for groups in (1, 2, 3, 7, 15, 16, 17, 18, 32, 33, 65, 72, 81, 160)]
     with strategy.forced(preferred(*NAMES)):
-        check([(layer.model(), layer.input()) for layer in drawn], opt=opt)
+        check([(layer.model(), layer.input()) for layer in drawn], opt=[opt for _, opt in ways])
 
 
 @pytest.mark.parametrize("opt", ["balanced", "size"])
@@ -127,10 +138,11 @@ def test_matrices_with_a_scale_for_each_channel(opt: str) -> None:
         check([(layer.model(), layer.input()) for layer in drawn], opt=opt)
 
 
-@pytest.mark.parametrize("zero_point", [-128, 5])
-def test_every_size_of_block(zero_point: int) -> None:
-    drawn = [rows_of(cols, 1, zero_point) for cols in (1, 2, 3, 4, 5, 6, 7, 10, 12, 17)]
-    drawn += [rows_of(cols, 2, zero_point) for cols in (2, 3, 5, 8, 10, 13, 24, 26)]
+@pytest.mark.parametrize("zero_points", either([(-128,), (5,)], [(-128, 5)]))
+def test_every_size_of_block(zero_points: tuple[int, ...]) -> None:
+    zero = itertools.cycle(zero_points)
+    drawn = [rows_of(cols, 1, next(zero)) for cols in (1, 2, 3, 4, 5, 6, 7, 10, 12, 17)]
+    drawn += [rows_of(cols, 2, next(zero)) for cols in (2, 3, 5, 8, 10, 13, 24, 26)]
     check([(layer.model(), layer.input()) for layer in drawn])
 
 
@@ -174,29 +186,25 @@ def test_every_entry_with_wide_weights() -> None:
         check([(layer.model(), layer.input()) for layer in drawn], opt="speed", names=[WIDE])
 
 
-@pytest.mark.parametrize(
-    ("zero_point", "opt"),
-    either([(z, opt) for z in (-128, 5) for opt in ("balanced", "size")], [(-128, "balanced"), (5, "size")]),
-)
-def test_every_entry_of_blocks_of_four_channels(zero_point: int, opt: str) -> None:
+@pytest.mark.parametrize("ways", WAYS)
+def test_every_entry_of_blocks_of_four_channels(ways: Ways) -> None:
     # One tap group to more than two iterations of eight; the last pixel of three has no neighbour.
-    drawn = [pointwise(4 * groups, 8, zero_point) for groups in (*range(1, 10), 15, 16, 17, 24)]
+    zero = itertools.cycle(zero for zero, _ in ways)
+    drawn = [pointwise(4 * groups, 8, next(zero)) for groups in (*range(1, 10), 15, 16, 17, 24)]
     with strategy.forced(preferred(BLOCKS)):
-        check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=[BLOCKS])
+        check([(layer.model(), layer.input()) for layer in drawn], opt=[opt for _, opt in ways], names=[BLOCKS])
 
 
-@pytest.mark.parametrize(
-    ("zero_point", "opt"),
-    either([(z, opt) for z in (-128, 5) for opt in ("balanced", "size")], [(-128, "size"), (5, "balanced")]),
-)
-def test_every_width_of_shared_columns(zero_point: int, opt: str) -> None:
+@pytest.mark.parametrize("ways", WAYS)
+def test_every_width_of_shared_columns(ways: Ways) -> None:
+    zero = itertools.cycle(zero for zero, _ in ways)
     options = {"Padding": "SAME", "StrideH": 1, "StrideW": 1, "FusedActivationFunction": "RELU"}
     drawn = [
-        Layer("CONV_2D", (1, 4, cols, depth), (8, 3, 3, depth), (1, 4, cols, 8), 0, options, zero_point_out=zero_point)
+        Layer("CONV_2D", (1, 4, cols, depth), (8, 3, 3, depth), (1, 4, cols, 8), 0, options, zero_point_out=next(zero))
         for cols, depth in [(1, 4), (2, 8), (3, 12), (4, 4), (5, 16), (6, 4), (7, 20), (9, 8)]
     ]
     with strategy.forced(preferred(COLUMNS)):
-        check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=[COLUMNS])
+        check([(layer.model(), layer.input()) for layer in drawn], opt=[opt for _, opt in ways], names=[COLUMNS])
 
 
 def tiles(size: tuple[int, int], depth: int, kind: type[Layer] = Layer) -> Layer:
@@ -219,12 +227,13 @@ def test_tiles_of_every_size_and_number_of_channels(zero_points: tuple[int, ...]
         check([(layer.model(), layer.input()) for layer in drawn], opt="balanced", names=[WINOGRAD])
 
 
-@pytest.mark.parametrize("width", [4, 5, 9])
-def test_windows_of_a_word_at_every_edge(width: int) -> None:
+@pytest.mark.parametrize("widths", either([(4,), (5,), (9,)], [(4, 5, 9)]))
+def test_windows_of_a_word_at_every_edge(widths: tuple[int, ...]) -> None:
     # Rows of a window that are one word are shifted where part of them is padding.
     options = {"Padding": "SAME", "StrideH": 1, "StrideW": 1}
     drawn = [
         Layer("CONV_2D", (1, 5, width, depth), (2, 3, 4 // depth, depth), (1, 5, width, 2), 0, options)
+        for width in widths
         for depth in (1, 2)
     ]
     check([(layer.model(), layer.input()) for layer in drawn])
@@ -250,9 +259,12 @@ def pools(draw: st.DrawFn) -> tuple[bytes, np.ndarray]:
 
 
 @settings(
-    max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+    max_examples=either(2, 1),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],
 )
-@given(st.lists(pools(), min_size=BATCH, max_size=BATCH))
+@given(beyond_the_simplest(st.lists(pools(), min_size=BATCH, max_size=BATCH)))
 def test_pools(drawn: list[tuple[bytes, np.ndarray]]) -> None:
     check(drawn)
 

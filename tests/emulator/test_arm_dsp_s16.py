@@ -6,6 +6,7 @@ Each image carries several models, because building one takes longer than runnin
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 import aboard
 from support import oracle
 from support.element_models import Value, build
-from support.examples import either
+from support.examples import beyond_the_simplest, either
 from support.weighted_models import Layer, layers
 
 BATCH = 10
@@ -26,16 +27,21 @@ KINDS = ("CONV_2D", "CONV_2D", "FULLY_CONNECTED", "DEPTHWISE_CONV_2D")
 OPTIONS = {"Padding": "VALID", "StrideH": 1, "StrideW": 1}
 
 
-def check(drawn: Sequence[Layer], board: str = "arm/mps2_an386", opt: str | None = None) -> None:
+def check(drawn: Sequence[Layer], board: str = "arm/mps2_an386", opt: str | Sequence[str] | None = None) -> None:
     """Fails unless all layers, in one image, give the reference's bytes."""
     check_models([(layer.model(), [layer.input()], str(layer)) for layer in drawn], board, opt)
 
 
 def check_models(
-    cases: Sequence[tuple[bytes, list[np.ndarray], str]], board: str = "arm/mps2_an386", opt: str | None = None
+    cases: Sequence[tuple[bytes, list[np.ndarray], str]],
+    board: str = "arm/mps2_an386",
+    opt: str | Sequence[str] | None = None,
 ) -> None:
-    """Fails unless all models, in one image, give the reference's bytes for their inputs."""
-    modules = [aboard.compile(model, board=board, name=f"m{i}", opt=opt) for i, (model, _, _) in enumerate(cases)]
+    """Fails unless all models, in one image, give the reference's bytes for their inputs; preferences take turns."""
+    opts = itertools.cycle([opt] if opt is None or isinstance(opt, str) else opt)
+    modules = [
+        aboard.compile(model, board=board, name=f"m{i}", opt=next(opts)) for i, (model, _, _) in enumerate(cases)
+    ]
     with tempfile.TemporaryDirectory() as folder:
         project = aboard.create(modules, board=board, path=Path(folder) / "project")
         project.build()
@@ -49,13 +55,15 @@ def check_models(
 
 # Without shrinking: an example takes seconds, and the message names the layer.
 @settings(
-    max_examples=either(4, 2),
+    max_examples=either(4, 1),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],
 )
 @given(
-    st.lists(st.sampled_from(KINDS).flatmap(lambda kind: layers(kind, "int16")), min_size=BATCH, max_size=BATCH),
+    beyond_the_simplest(
+        st.lists(st.sampled_from(KINDS).flatmap(lambda kind: layers(kind, "int16")), min_size=BATCH, max_size=BATCH)
+    ),
     st.sampled_from(["size", "balanced", "speed"]),
 )
 def test_random_layers(drawn: list[Layer], opt: str) -> None:
@@ -73,8 +81,8 @@ def dense(inputs: int, outputs: int, activation: str = "NONE", **fields: object)
     return dataclasses.replace(Layer("FULLY_CONNECTED", *shapes, 0, options, form="int16"), **fields)
 
 
-@pytest.mark.parametrize("opt", ["size", "speed"])
-def test_every_entry_of_the_unrolled_loops(opt: str) -> None:
+@pytest.mark.parametrize("opt", either(["size", "speed"], [("size", "speed")]))
+def test_every_entry_of_the_unrolled_loops(opt: str | tuple[str, ...]) -> None:
     # One tap group, whole iterations, one more, one less; the short form with and without rectifier, both long ones.
     counts = (1, 2, 3, 7, 8, 9, 15, 16, 17, 33)
     drawn = [pointwise(groups, 2 + groups % 3, ("NONE", "RELU", "RELU6")[groups % 3]) for groups in counts]

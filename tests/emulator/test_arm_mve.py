@@ -18,7 +18,7 @@ import aboard
 from aboard.kernels.contract import Implementation
 from aboard.kernels.select import strategy
 from support import mve_layers, oracle
-from support.examples import either
+from support.examples import beyond_the_simplest, either
 from support.preferred import preferred
 from support.tflite_builder import ModelBuilder
 from support.weighted_models import Layer
@@ -54,34 +54,34 @@ def check(
 
 # Without shrinking: an example takes seconds, and the message names the layer.
 @settings(
-    max_examples=either(5, 2),
+    max_examples=either(5, 1),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],
 )
-@given(st.lists(mve_layers.layers(), min_size=BATCH, max_size=BATCH))
+@given(beyond_the_simplest(st.lists(mve_layers.layers(), min_size=BATCH, max_size=BATCH)))
 def test_random_layers(drawn: list[Layer]) -> None:
     check([(layer.model(), layer.input()) for layer in drawn])
 
 
 @settings(
-    max_examples=either(3, 2),
+    max_examples=either(3, 1),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],
 )
-@given(st.lists(mve_layers.depthwise_layers(), min_size=BATCH, max_size=BATCH))
+@given(beyond_the_simplest(st.lists(mve_layers.depthwise_layers(), min_size=BATCH, max_size=BATCH)))
 def test_depthwise_layers_in_packed_words(drawn: list[Layer]) -> None:
     check([(layer.model(), layer.input()) for layer in drawn])
 
 
 @settings(
-    max_examples=either(3, 2),
+    max_examples=either(3, 1),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],
 )
-@given(st.lists(mve_layers.convolutions(), min_size=BATCH, max_size=BATCH))
+@given(beyond_the_simplest(st.lists(mve_layers.convolutions(), min_size=BATCH, max_size=BATCH)))
 def test_convolutions_of_four_pixels(drawn: list[Layer]) -> None:
     check([(layer.model(), layer.input()) for layer in drawn])
 
@@ -93,10 +93,12 @@ def test_convolutions_of_four_pixels(drawn: list[Layer]) -> None:
     phases=[Phase.explicit, Phase.generate],
 )
 @given(
-    st.lists(
-        st.one_of(mve_layers.wide_depthwise_layers(), mve_layers.scattered_convolutions()),
-        min_size=BATCH,
-        max_size=BATCH,
+    beyond_the_simplest(
+        st.lists(
+            st.one_of(mve_layers.wide_depthwise_layers(), mve_layers.scattered_convolutions()),
+            min_size=BATCH,
+            max_size=BATCH,
+        )
     )
 )
 def test_wide_windows_dilations_multipliers_and_groups(drawn: list[Layer]) -> None:
@@ -209,12 +211,12 @@ def test_several_sums_of_one_model() -> None:
 
 
 @settings(
-    max_examples=either(3, 2),
+    max_examples=either(3, 1),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],
 )
-@given(st.lists(st.one_of(mve_layers.pools(), mve_layers.sums()), min_size=BATCH, max_size=BATCH))
+@given(beyond_the_simplest(st.lists(st.one_of(mve_layers.pools(), mve_layers.sums()), min_size=BATCH, max_size=BATCH)))
 def test_pools_and_sums(drawn: list[tuple[bytes, np.ndarray]]) -> None:
     check(drawn)
 

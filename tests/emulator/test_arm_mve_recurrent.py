@@ -15,6 +15,7 @@ from ops.test_lstm import Layer
 from ops.test_signal_dsp import halfwords, transform
 from ops.test_svdf import Filter
 from support import one_op, signal_models
+from support.examples import either
 
 BOARD = "arm/mps3_an547"
 
@@ -24,21 +25,21 @@ Case = tuple[bytes, Steps, str]
 
 def lstms() -> list[Case]:
     # Rows of whole chunks and others, blocks of four units and others, sums of more chunks than stand side by side.
-    shapes = [(1, 1), (16, 4), (33, 18), (240, 5)]
+    shapes, gains = [(1, 1), (16, 4), (33, 18), (240, 5)], [(0.5, 0.0), (5.0, 0.25)]
     layers = [
         Layer(batch=1 + i % 2, inputs=inputs, units=units, gain=gain, clip=clip, cell_scale=-14 + 2 * i, seed=i)
         for i, (inputs, units) in enumerate(shapes)
-        for gain, clip in ((0.5, 0.0), (5.0, 0.25))
+        for gain, clip in either(gains, [gains[i % 2]])
     ]
     return [(layer.model(), layer.runs(), "arm_mve_s8") for layer in layers]
 
 
 def svdfs() -> list[Case]:
-    shapes = [(1, 1, 1, 1), (16, 5, 2, 16), (33, 3, 1, 19), (240, 13, 1, 9)]
+    shapes, states = [(1, 1, 1, 1), (16, 5, 2, 16), (33, 3, 1, 19), (240, 13, 1, 9)], [np.int8, np.int16]
     layers = [
         Filter(state=state, batch=1 + i % 2, inputs=inputs, units=units, rank=rank, memory=memory, seed=i)
         for i, (inputs, units, rank, memory) in enumerate(shapes)
-        for state in (np.int8, np.int16)
+        for state in either(states, [states[i % 2]])
     ]
     names = {np.int8: "arm_mve_s8", np.int16: "arm_mve_s8_s16"}
     return [(layer.model(), layer.steps(), names[layer.state]) for layer in layers]

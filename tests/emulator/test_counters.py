@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -59,7 +61,13 @@ def measure(project: Project, runner: str) -> tuple[int, int, int]:
     return back, step, total
 
 
-def image(folder: Path, board: str, definition: str) -> Project:
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Project]:
+    """Builds the image of a board with a definition, once for all emulators."""
+    return functools.cache(lambda board, definition: built(tmp_path_factory.mktemp("image"), board, definition))
+
+
+def built(folder: Path, board: str, definition: str) -> Project:
     project = create(tiny_bundle(folder / "bundle", boards.load(board).core().mcpu), board, path=folder / "project")
     (project.path / "src" / "main.c").write_text(_MAIN)
     with (project.path / "CMakeLists.txt").open("a") as lists:
@@ -77,9 +85,9 @@ def image(folder: Path, board: str, definition: str) -> Project:
         ("bbc/microbit", "ABOARD_TIMER_BITS=16", 1 << 16),
     ],
 )
-def test_a_narrow_counter_tells_the_same_time(tmp_path, board, narrow, turn, runner):
-    _, _, expected = measure(image(tmp_path / "wide", board, ""), runner)
-    back, step, total = measure(image(tmp_path / "narrow", board, narrow), runner)
+def test_a_narrow_counter_tells_the_same_time(image, board, narrow, turn, runner):
+    _, _, expected = measure(image(board, ""), runner)
+    back, step, total = measure(image(board, narrow), runner)
     assert back == 0
     # A turn that was missed or counted twice would be a step of a whole turn.
     assert 0 < step < turn // 2
@@ -90,8 +98,8 @@ def test_a_narrow_counter_tells_the_same_time(tmp_path, board, narrow, turn, run
 
 
 @pytest.mark.parametrize("runner", ["qemu", "unicorn"])
-def test_a_wide_counter_never_goes_back(tmp_path, runner):
-    back, step, total = measure(image(tmp_path, "riscv/qemu_virt32", ""), runner)
+def test_a_wide_counter_never_goes_back(image, runner):
+    back, step, total = measure(image("riscv/qemu_virt32", ""), runner)
     assert back == 0
     assert step <= 2
     assert READS * 15 // 100 < total < READS * 60 // 100

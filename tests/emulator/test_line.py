@@ -35,7 +35,7 @@ from support.cable import Cable
 MODEL = resources.models() / "digits.tflite"
 BOARDS = {"native": "host/native", "emulated": "arm/mps2_an386"}
 #: All of them take more than half a minute.
-CALLS = 10_000 if os.environ.get("ABOARD_FULL") else 400
+CALLS = 10_000 if os.environ.get("ABOARD_FULL") else 200
 QUICK = Timing(attempt_s=0.004, attempts=60, settle_s=0.001)
 MANY = 2_000_000
 

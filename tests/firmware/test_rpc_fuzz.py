@@ -14,7 +14,7 @@ from fuzz import wire, wire_libfuzzer, wire_narrow
 from fuzz.campaign import Campaign, Options
 from support import rpc_device
 from support.examples import either
-from support.rpc_device import SANITIZERS, compile_c
+from support.rpc_device import compile_c
 
 RPC = resources.firmware() / "rpc"
 #: Compiles a player that has a bug, of which no warning is an error.
@@ -36,18 +36,19 @@ def campaign(name: str, seed: int, cases: int, out: Path) -> Campaign:
 
 
 def test_every_answer_to_wild_frames_is_right(tmp_path: Path, player: Path) -> None:
-    one = campaign("wire", 1, 200_000, tmp_path)
+    cases = either(200_000, 60_000)
+    one = campaign("wire", 1, cases, tmp_path)
     wire.play(one, player)
     counts = one.counts
     assert (one.finish(), counts["compared"]) == (0, counts["cases"])
-    assert 200_000 <= counts["cases"] < 202_000
+    assert cases <= counts["cases"] < cases + 2_000
     # Not everything is refused: much is asked that a device has to do.
     assert counts["accepted"] > 0.2 * counts["cases"]
     assert counts["runs"] > 0.03 * counts["cases"]
 
 
 def test_the_same_where_size_t_has_32_bits(tmp_path: Path) -> None:
-    cases = either(200_000, 40_000)
+    cases = either(200_000, 10_000)
     one = campaign("wire_narrow", 2, cases, tmp_path)
     wire.play(one, wire_narrow.build(tmp_path))
     assert (one.finish(), one.counts["cases"] >= cases) == (0, True)
@@ -141,9 +142,9 @@ def test_a_sum_that_wraps_around_is_noticed_where_size_t_has_32_bits(tmp_path: P
 
 
 def test_a_failure_is_kept_and_repeated(tmp_path: Path, player: Path) -> None:
-    buggy = compile_c(
-        tmp_path / "buggy", wire.SOURCES, *SANITIZERS, rpc=_server_with(BUGS["the most is the fewest"], tmp_path)
-    )
+    # Without sanitizers, which the bug does not need.
+    server = _server_with(BUGS["the most is the fewest"], tmp_path)
+    buggy = compile_c(tmp_path / "buggy", wire.SOURCES, "-O1", rpc=server)
     one = campaign("wire", 1, 200_000, tmp_path / "kept")
     wire.play(one, buggy)
     assert (one.finish(), one.counts["failures"]) == (1, 1)

@@ -22,9 +22,10 @@ from support.examples import either
 HERE = Path(__file__).resolve().parent
 #: Cases in `make test-full`, and in every test run; one of `process` takes ten seconds, one of `boards` three.
 CASES = {
-    "models": either(40, 20), "graphs": either(25, 12), "boards": either(5, 3), "process": either(2, 1),
-    "elementwise": either(20, 10),
-    "wire": 20_000, "wire_narrow": 20_000, "wire_libfuzzer": 2000, "hostile": 400,
+    "models": either(40, 8), "graphs": either(25, 6), "boards": either(5, 2), "process": either(2, 1),
+    "elementwise": either(20, 5),
+    "wire": either(20_000, 5_000), "wire_narrow": either(20_000, 5_000), "wire_libfuzzer": either(2000, 500),
+    "hostile": either(400, 100),
 }  # fmt: skip
 SECONDS = "60"
 HOST = "c -runtime=host"
@@ -33,7 +34,7 @@ HOST = "c -runtime=host"
 @pytest.mark.parametrize("name", run.campaigns())
 def test_a_small_part_of_a_campaign(name: str, tmp_path: Path) -> None:
     command = [sys.executable, str(HERE / f"{name}.py"), "--seed", "1", "--out", str(tmp_path), "--seconds", SECONDS]
-    command += ["--cases", str(CASES.get(name, either(200, 100)))]
+    command += ["--cases", str(CASES.get(name, either(200, 50)))]
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

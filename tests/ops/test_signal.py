@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ import aboard
 from aboard.errors import ModelError
 from aboard.importers import load
 from support import sanitized, signal_models
+from support.examples import either, part
 from support.signal_models import check_steps, model
 from support.tflite_builder import ModelBuilder
 
@@ -33,7 +35,7 @@ def drawn(rng: np.random.Generator, dtype: Any, *shape: int) -> np.ndarray:
     return values >> rng.integers(0, info.bits, shape).astype(dtype)
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=either(4, 3), deadline=None)
 @given(SEEDS, st.integers(1, 3), st.integers(1, 9), st.integers(0, 15))
 def test_window(seed: int, frames: int, length: int, shift: int) -> None:
     rng = np.random.default_rng(seed)
@@ -54,9 +56,9 @@ def test_auto_scale() -> None:
     assert {int(bits) for _, bits in found} >= {0, 3, 12, 13}
 
 
-@pytest.mark.parametrize("dtype", [I16, I32, F32])
-@pytest.mark.parametrize("kind", ["Rfft", "Irfft"])
-@pytest.mark.parametrize("length", [4, 20, 36, 512])
+@pytest.mark.parametrize(
+    ("length", "kind", "dtype"), part(itertools.product([4, 20, 36, 512], ["Rfft", "Irfft"], [I16, I32, F32]))
+)
 def test_fft(kind: str, length: int, dtype: Any) -> None:
     """Lengths with the factors 2, 3, 4 and 5 in all places; a short frame is filled up."""
     rng = np.random.default_rng(length)
@@ -71,7 +73,7 @@ def test_fft(kind: str, length: int, dtype: Any) -> None:
     check_steps(file, steps)
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=either(4, 3), deadline=None)
 @given(SEEDS, st.integers(1, 9), st.data())
 def test_energy(seed: int, count: int, data: st.DataObject) -> None:
     """Elements outside of the range are 0; the reference leaves them as they were."""
@@ -90,7 +92,7 @@ def test_energy(seed: int, count: int, data: st.DataObject) -> None:
     check_steps(whole, steps)
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=either(4, 3), deadline=None)
 @given(SEEDS, st.integers(1, 6))
 def test_filter_bank(seed: int, channels: int) -> None:
     rng = np.random.default_rng(seed)
@@ -128,7 +130,7 @@ SUBTRACTION = {
 }
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=either(4, 3), deadline=None)
 @given(SEEDS, st.booleans(), st.integers(0, 12), st.integers(8, 20))
 def test_spectral_subtraction(seed: int, clamping: bool, smoothing_bits: int, bits: int) -> None:
     """Its noise estimate goes on from step to step."""
@@ -144,7 +146,7 @@ def test_spectral_subtraction(seed: int, clamping: bool, smoothing_bits: int, bi
     assert found[-1][1].tolist() != found[-2][1].tolist()
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=either(4, 3), deadline=None)
 @given(SEEDS, st.integers(0, 40))
 def test_pcan(seed: int, shift: int) -> None:
     rng = np.random.default_rng(seed)
@@ -154,7 +156,7 @@ def test_pcan(seed: int, shift: int) -> None:
     check_steps(model("PCAN", [shape, shape, table], [shape], {"snr_shift": shift}), steps)
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=either(4, 3), deadline=None)
 @given(SEEDS, st.integers(0, 8), st.sampled_from((1, 64, 600, 70000)))
 def test_log(seed: int, correction: int, scale: int) -> None:
     rng = np.random.default_rng(seed)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -56,26 +56,32 @@ class Message:
 class _Package:
     """What names mean: error classes with their exit codes, functions, and constants that are text."""
 
-    files: Mapping[str, ast.Module]
+    nodes: Mapping[str, Sequence[ast.AST]]  # by file, its module first
     codes: dict[str, int] = field(default_factory=lambda: dict(_ROOTS))
     functions: dict[str, list[ast.FunctionDef]] = field(default_factory=dict)
     constants: dict[str, dict[str, ast.expr]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        classes = [node for tree in self.files.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
-        for _ in classes:  # As many rounds as a chain of base classes can be long.
-            for node in classes:
-                bases = [self.codes[name] for name in map(short_name, node.bases) if name in self.codes]
-                if bases and node.name not in self.codes:
-                    self.codes[node.name] = bases[0]
-        for file, tree in self.files.items():
-            for node in ast.walk(tree):
+        classes = [node for nodes in self.nodes.values() for node in nodes if isinstance(node, ast.ClassDef)]
+        # A round for each link of the longest chain of base classes.
+        while sum(self._adds(node) for node in classes):
+            pass
+        for file, (module, *nodes) in self.nodes.items():
+            for node in nodes:
                 if isinstance(node, ast.FunctionDef):
                     self.functions.setdefault(node.name, []).append(node)
-            for statement in tree.body:
+            for statement in module.body if isinstance(module, ast.Module) else ():
                 for name, value in _assigned(statement):
                     if name.isupper():
                         self.constants.setdefault(name, {})[file] = value
+
+    def _adds(self, node: ast.ClassDef) -> bool:
+        """Takes over the exit code of a base class; False where there is none, or where it is known."""
+        codes = [self.codes[name] for name in map(short_name, node.bases) if name in self.codes]
+        if not codes or node.name in self.codes:
+            return False
+        self.codes[node.name] = codes[0]
+        return True
 
     def exit_code(self, kind: str) -> int:
         return self.codes.get(kind, _BUG)
@@ -100,9 +106,8 @@ class _Package:
 def collect(package: Path = PACKAGE) -> list[Message]:
     """Returns the messages of a package, sorted by room and file, in a file as they stand there."""
     paths = sorted(package.rglob("*.py"), key=lambda path: path.relative_to(package).parts)
-    files = {path.relative_to(package).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
-    known = _Package(files)
-    return [message for name, tree in files.items() for message in dict.fromkeys(_in_file(name, tree, known))]
+    known = _Package({path.relative_to(package).as_posix(): _nodes(path) for path in paths})
+    return [message for name in known.nodes for message in dict.fromkeys(_in_file(name, known))]
 
 
 @functools.cache
@@ -111,15 +116,25 @@ def tree(file: str) -> ast.Module:
     return ast.parse((PACKAGE / file).read_text(encoding="utf-8"))
 
 
+def _nodes(path: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def texts(node: ast.expr, file: str) -> list[str]:
     """Returns every text that an expression can be; constants and functions of its file are followed."""
-    return [" ".join(text.split()) for text in _Texts(file, {}, _Package({file: tree(file)})).of(node)]
+    return [" ".join(text.split()) for text in _Texts(file, {}, _alone(file)).of(node)]
 
 
-def _in_file(file: str, tree: ast.Module, known: _Package) -> Iterator[Message]:
-    scopes = _scopes(tree)
-    raised = {id(node.exc) for node in ast.walk(tree) if isinstance(node, ast.Raise)}
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+@functools.cache
+def _alone(file: str) -> _Package:
+    return _Package({file: list(ast.walk(tree(file)))})
+
+
+def _in_file(file: str, known: _Package) -> Iterator[Message]:
+    nodes = known.nodes[file]
+    scopes = _scopes(nodes[0])
+    raised = {id(node.exc) for node in nodes if isinstance(node, ast.Raise)}
+    calls = (node for node in nodes if isinstance(node, ast.Call))
     for node in sorted(calls, key=lambda call: (call.lineno, call.col_offset)):
         name, scope = short_name(node.func), scopes[id(node)]
         given = node.args[0] if node.args else None
@@ -146,7 +161,7 @@ class _Scope:
     error_class: str = ""
 
 
-def _scopes(tree: ast.Module) -> dict[int, _Scope]:
+def _scopes(tree: ast.AST) -> dict[int, _Scope]:
     """Returns the scope of every node, by the node's id."""
     found: dict[int, _Scope] = {}
 

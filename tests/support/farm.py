@@ -21,6 +21,7 @@ from aboard.base import resources
 from aboard.device.session import Session
 from aboard.farm import jobs
 from aboard.farm.jobs import Failure
+from support import snapshots
 
 PICTURES = np.load(resources.models() / "digits_test.npz")["x"]
 SCRIPTS = Path(sysconfig.get_path("scripts"))
@@ -99,10 +100,19 @@ class Farm:
         workers: list[dict[str, Any]] = json.loads(out)["workers"]
         return workers
 
+    def _workers(self) -> list[dict[str, Any]]:
+        """Returns what `status` does, by the same command in this process: who waits asks many times.
+
+        Nothing while the scheduler is starting, which may take longer than a command waits for it.
+        """
+        code, out, _ = snapshots.run(f"farm status --farm {self.address} --json")
+        return json.loads(out)["workers"] if code == 0 else []
+
     def until(self, holds: Callable[[list[dict[str, Any]]], bool], seconds: float = 180.0) -> list[dict[str, Any]]:
         """Waits until the status fulfils a condition, and returns it."""
         deadline = time.monotonic() + seconds
-        while not holds(found := self.status()):
+        while not holds(found := self._workers()):
+            time.sleep(0.2)
             assert time.monotonic() < deadline, (found, self.log.read_text()[-2000:])
         return found
 

@@ -8,6 +8,8 @@ import subprocess
 import sysconfig
 from pathlib import Path
 
+from support import warm_start
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _HEADING_OR_BLOCK = re.compile(
@@ -55,8 +57,8 @@ def run(command: str, folder: Path, seconds: float = 300) -> str:
     Raises:
         AssertionError: It failed.
     """
-    scripts = sysconfig.get_path("scripts")
-    environment = {**os.environ, "PATH": os.pathsep.join([scripts, os.environ["PATH"]])}
+    folders = [warm_start.folder(), sysconfig.get_path("scripts"), os.environ["PATH"]]
+    environment = {**os.environ, "PATH": os.pathsep.join(str(folder) for folder in folders if folder)}
     done = subprocess.run(
         ["bash", "-ec", command],
         cwd=folder,

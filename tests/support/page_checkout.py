@@ -33,7 +33,7 @@ def files(page: str) -> dict[str, str]:
 
 
 def copy(folder: Path, *more: str) -> Path:
-    """Copies the repository into a folder and returns it.
+    """Copies the repository into a folder and returns it, with the bytecode that is there of files as they are.
 
     Args:
         folder: An empty folder.
@@ -43,7 +43,7 @@ def copy(folder: Path, *more: str) -> Path:
         source, place = markdown.CHECKOUT / name, folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
-            shutil.copytree(source, place, ignore=shutil.ignore_patterns("__pycache__", "*.npz", "build"))
+            shutil.copytree(source, place, ignore=shutil.ignore_patterns("*.npz", "build"))
         else:
             shutil.copy(source, place)
     return folder

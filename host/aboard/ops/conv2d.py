@@ -113,6 +113,12 @@ def padding_of(node: Node, box: Box) -> tuple[int, int, int, int] | None:
     return None if found is None else found[1].sides
 
 
+def _by_group(pixels: Float64, tap: Float64, groups: int) -> Float64:
+    """Returns the products of the channels of each group with the weights of its results, [b, h, w, results]."""
+    per_group = zip(np.split(pixels, groups, -1), np.split(tap, groups), strict=True)
+    return np.concatenate([part @ matrix.T for part, matrix in per_group], -1)
+
+
 def taps(node: Node, x: Float64) -> list[Float64]:
     """Returns, for each tap of the window row by row, the pixels of a padded image [b, h, w, c] that it multiplies.
 
@@ -179,8 +185,7 @@ class Conv2d(Op):
         sums = np.zeros(output_shape(node, weights.shape[AXIS]))
         views = taps(node, weighted.centered(node, x))
         for view, tap in zip(views, real.reshape(real.shape[0], -1, real.shape[3]).swapaxes(0, 1), strict=True):
-            per_group = zip(np.split(view, groups, -1), np.split(tap, groups), strict=True)
-            sums += np.concatenate([pixels @ matrix.T for pixels, matrix in per_group], -1)
+            sums += view @ tap.T if groups == 1 else _by_group(view, tap, groups)
         return [weighted.finish(node, sums, bias, attributes(node).activation, AXIS)]
 
     @override

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from aboard.base import resources
+from support import warm_start
 
 TARGET = """
 from aboard.target import Kind, Plugin, register, attach
@@ -89,7 +90,7 @@ def aboard(tmp_path: Path) -> Aboard:
         (info / "entry_points.txt").write_text(f"[{group}]\n{entry}\n")
         path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
         return subprocess.run(
-            [sys.executable, "-c", "from aboard.cli import main; main()", *words],
+            [*warm_start.program(), *words],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": path, **variables},
             capture_output=True,

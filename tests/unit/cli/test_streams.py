@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from support import warm_start
+
 MAIN = f"{sys.executable} -c 'from aboard.cli import main; main()'"
 FULL = "error: standard output: cannot be written, got No space left on device. Send it elsewhere\n"
 CLOSED = "error: standard output: cannot be written, got Bad file descriptor. Send it elsewhere\n"
 
 
-def shell(line: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+def shell(line: str, folder: Path, main: str = MAIN, /, **variables: str) -> subprocess.CompletedProcess[str]:
     """Runs a line of bash in which `aboard` is this one; a pipe fails when a part of it does."""
-    script = f'set -o pipefail; aboard() {{ {MAIN} "$@"; }}; {line}'
+    script = f'set -o pipefail; aboard() {{ {main} "$@"; }}; {line}'
     return subprocess.run(
         ["bash", "-c", script],
         cwd=folder,
@@ -104,7 +107,9 @@ LONG = "n" * 300
 def test_what_the_machine_refuses_is_one_line(line: str, words: str, tmp_path: Path) -> None:
     temporary = tmp_path / "tmp"
     temporary.mkdir()
-    done = shell(line, tmp_path, TMPDIR=str(temporary))
+    # A limit and a folder that is gone are those of a process and of its children alone.
+    begins = MAIN if "ulimit" in line or "rmdir" in line else shlex.join(warm_start.program())
+    done = shell(line, tmp_path, begins, TMPDIR=str(temporary))
     assert done.returncode == 1
     assert re.fullmatch(rf"error: .*(?:{words}).*\n", done.stderr)
     assert len(done.stderr) < 500

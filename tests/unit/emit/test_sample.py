@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -20,11 +21,12 @@ from aboard.kernels.contract import Implementation
 from aboard.kernels.select import strategy
 from aboard.ops import interpreter
 from support import channel_models, image_models, int16_models, markdown, zoo
-from support.examples import either
+from support.examples import either, part
 from support.sanitized import SANITIZERS, WARNINGS
 from support.tflite_builder import ModelBuilder
 
 DIGITS = resources.models() / "digits.tflite"
+CORES = ("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m55", "rv32imac")
 TRACE = ("-DABOARD_HOOKS=1", "-DABOARD_TRACE=1")
 MODELS = {
     "digits": DIGITS.read_bytes(),
@@ -84,8 +86,7 @@ def test_inputs_and_arenas_of_every_kind(attributes: str, compiler: str, tmp_pat
         assert outcome(module, tmp_path, ("-O2", *flags), compiler) == (0, "model: ok\n")
 
 
-@pytest.mark.parametrize("core", ["cortex-m0", "cortex-m3", "cortex-m4", "cortex-m55", "rv32imac"])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("name", "core"), part(itertools.product(MODELS, CORES)))
 def test_tcc_builds_it_for_every_set_of_kernels(name: str, core: str, tmp_path: Path) -> None:
     module = aboard.compile(MODELS[name], target=f"c -mcpu={core}", name="model")
     for flags in ((), TRACE):

@@ -15,6 +15,7 @@ from aboard.compiler.pipeline import Module
 from aboard.errors import CapacityError
 from aboard.reports import compiled
 from support import markdown, models, oracle, streams
+from support.examples import either, part
 from support.sanitized import SANITIZERS, WARNINGS, compile_strictly
 from support.streams import QUANT, Stream
 
@@ -181,8 +182,9 @@ def test_a_fresh_module_needs_no_reset() -> None:
     assert np.asarray(module.run(RAMP)).tolist() != np.asarray(first).tolist()
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
-@pytest.mark.parametrize("place", ["", "-state=arena", "-opt=size"])
+@pytest.mark.parametrize(
+    ("compiler", "place"), part(itertools.product(["gcc", "clang"], ["", "-state=arena", "-opt=size"]))
+)
 def test_it_compiles_without_warnings(place: str, compiler: str, tmp_path: Path) -> None:
     compile_strictly(aboard.compile(streams.window(), target=f"{M4} {place}", name="net"), tmp_path, [compiler])
 
@@ -240,8 +242,12 @@ def test_the_report_shows_state_and_notes(place: str) -> None:
     assert f"{manifest.state.bytes} bytes {where}" in " ".join(text.split())
 
 
-@pytest.mark.parametrize("place", ["", "-state=arena"])
-@pytest.mark.parametrize("flags", [(), ("-DABOARD_HOOKS=1", "-DABOARD_TRACE=1")], ids=["outputs", "operators"])
+#: Where the state is, and flags of a test that compares outputs or operators.
+TRACED = ("-DABOARD_HOOKS=1", "-DABOARD_TRACE=1")
+SAMPLED = [("", ()), ("-state=arena", TRACED), *either([("-state=arena", ()), ("", TRACED)], [])]
+
+
+@pytest.mark.parametrize(("place", "flags"), SAMPLED)
 def test_the_test_of_a_bundle_runs_samples_in_sequence(place: str, flags: tuple[str, ...], tmp_path: Path) -> None:
     module = aboard.compile(streams.window(), target=f"{M4} {place}", name="net", hooks=True)
     bundle = module.save(tmp_path / "bundle")

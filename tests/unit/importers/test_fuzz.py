@@ -12,6 +12,7 @@ from aboard.importers import load
 from aboard.importers.tflite_file import parse
 from aboard.passes import run_pipeline
 from support import control_models, models, zoo
+from support.examples import either
 
 _SECONDS = 2.0
 _SEEDS = [zoo.many_ops(np.int8), zoo.many_ops(np.float32), control_models.nested(0)]
@@ -46,7 +47,7 @@ def test_small_files_that_are_cut_off():
 
 
 @given(st.integers(0, 2), st.lists(st.tuples(st.integers(0, 2**31), st.integers(0, 255)), min_size=1, max_size=6))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=either(150, 50), deadline=None)
 def test_bytes_that_are_changed(seed, changes):
     data = bytearray(_SEEDS[seed])
     for position, value in changes:
@@ -56,7 +57,7 @@ def test_bytes_that_are_changed(seed, changes):
 
 @given(st.integers(0, 2), st.integers(0, 2**31), st.sampled_from([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF]))
 @example(0, 1073, 1)  # a scale of which no quotient is finite
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=either(150, 50), deadline=None)
 def test_words_that_become_extreme(seed, position, value):
     data = bytearray(_SEEDS[seed])
     position = position % (len(data) // 4) * 4
@@ -65,7 +66,7 @@ def test_words_that_become_extreme(seed, position, value):
 
 
 @given(st.binary(max_size=400), st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=either(100, 50), deadline=None)
 def test_random_bytes(noise, identified):
     assert outcome(b"\x08\0\0\0TFL3" + noise if identified else noise) != "graph"
 

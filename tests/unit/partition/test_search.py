@@ -11,7 +11,7 @@ from aboard.partition.costs import choose_by_cost
 from support import drawn_partitions as drawn
 
 #: Numbers of graphs: a few in CI, more in `make test-full`, 200 in `make bench-partition`.
-SMALL, ORDERS = (40, 40) if os.environ.get("ABOARD_FULL") else (4, 3)
+SMALL, ORDERS = (40, 40) if os.environ.get("ABOARD_FULL") else (2, 2)
 
 
 def price_of(decided) -> tuple[int, float]:

@@ -16,6 +16,7 @@ from aboard.ops.subgraph import Matched
 from aboard.target import MemoryRegion, TileConstraint
 from aboard.tiling.plan import check, plan
 from support import tile_layers
+from support.examples import either
 from support.tile_executor import Machine, reference
 
 T = TypeVar("T")
@@ -54,7 +55,7 @@ def outcome(function: Callable[..., T], matched: Matched, constraint: TileConstr
         return str(error)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=either(50, 15), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(tile_layers.matches(), constraints(), st.sampled_from([96, 200, 400, 900, 4000]), st.sampled_from([1, 4, 16]))
 def test_tiles_compute_what_the_layer_computes(
     matched: Matched, constraint: TileConstraint, size: int, align: int
@@ -74,7 +75,7 @@ def test_tiles_compute_what_the_layer_computes(
     assert constraint.double_buffer or not made.double_buffered
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=either(25, 8), deadline=None)
 @given(tile_layers.matches(), constraints())
 def test_the_least_memory_that_an_error_names_is_enough_and_no_byte_less(
     matched: Matched, constraint: TileConstraint
@@ -89,7 +90,7 @@ def test_the_least_memory_that_an_error_names_is_enough_and_no_byte_less(
         plan(matched, constraint, MemoryRegion("pad", least - 1), "npu")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=either(25, 8), deadline=None)
 @given(tile_layers.matches(), st.sampled_from([300, 700]))
 def test_more_memory_is_never_slower(matched: Matched, size: int) -> None:
     constraint = TileConstraint("pad", double_buffer=False)

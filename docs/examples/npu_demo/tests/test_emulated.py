@@ -17,7 +17,7 @@ from aboard.api import Project
 from aboard.base import resources
 from aboard.errors import DeviceFault
 from support import cmsis_nn_tree, fake_device, models
-from support.examples import either
+from support.examples import either, part
 from support.models import available
 
 BOARD = "arm/mps2_an386"
@@ -125,7 +125,7 @@ def test_every_point_of_the_tuning_space_is_exact(tmp_path: Path) -> None:
     space = {"buffers": (2, 1), "tile_rows": (0, 4), "order": ("any", "weights", "rows")}
     target = f"{BOARD} + npu-demo -model=v2 -scratchpad=4096"
     modules = []
-    for number, values in enumerate(itertools.product(*space.values())):
+    for number, values in enumerate(part(itertools.product(*space.values()))):
         point = dict(zip(space, values, strict=True))
         modules.append(aboard.compile(DIGITS, target=target, name=f"p{number}", tuning=Given({"npu-demo": point})))
         assert next(node.tuning for node in modules[-1].manifest.nodes if node.device) == point
@@ -138,7 +138,7 @@ def test_every_point_of_the_tuning_space_is_exact(tmp_path: Path) -> None:
             run = session.infer(feed, module.name)
             np.testing.assert_array_equal(next(iter(run.outputs.values())), expected)
             counts.add(run.duration.instructions)
-    assert len(modules) == 12
+    assert len(modules) == either(12, 6)
     assert len(counts) > 1
 
 
