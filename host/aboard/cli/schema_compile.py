@@ -41,7 +41,7 @@ class OpInfo(Result):
         description="Instructions of the host, predicted from measurements of the kernel; null on a device."
     )
     estimated_cycles: int | None = Field(
-        description="Cycles of the host, predicted from measurements of the kernel, without wait states; null on a "
+        description="Cycles of the host, predicted from measurements of the kernel; null on a "
         "device."
     )
     device_cycles: int | None = Field(
@@ -124,6 +124,10 @@ class PredictionInfo(Result):
     )
     rate: ErrorInfo | None = Field(
         description="Errors of cycles for each instruction; null if another core is used in place of the target's."
+    )
+    flash: str | None = Field(
+        description="Wait states and instruction cache of the board's flash, if cycles include the waits for it; null "
+        "for memory without wait states."
     )
 
 

@@ -1,0 +1,117 @@
+"""Fits the lines of flash that kernels wait for to samples (`fetches.py`), as `cost_fit` does instructions.
+
+Errors are those of models that were left out. They count in cycles of the layer or the model: lines that cost little
+beside the instructions may be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from aboard.boards.board import FlashTiming
+from aboard.boards.memory_records import Lines
+from aboard.kernels.select import measured as figures
+from bench import cost_fit
+from bench.cost_fit import GROUP, Sample
+
+#: Key of a group of layers: op, implementation, function.
+KERNEL = GROUP[1:]
+
+
+def of(layers: Iterable[Sample], timing: FlashTiming) -> list[Sample]:
+    """Returns the samples of a kind of flash, with `awaited`, `ahead`, and the cycles of both as `waited`."""
+    found = []
+    for layer in layers:
+        if timing.fetch.key in layer["lines"]:
+            lines = Lines(*layer["lines"][timing.fetch.key])
+            found.append({**layer, **lines._asdict(), "waited": timing.cycles(lines)})
+    return found
+
+
+def row(layers: Sequence[Sample]) -> dict[str, dict[str, float]]:
+    """Returns the terms of both kinds of lines of a kernel."""
+    return {kind: cost_fit.fit(layers, kind, scale="cycles") for kind in Lines._fields}
+
+
+def waited(terms: Mapping[str, Mapping[str, float]], layer: Sample, timing: FlashTiming) -> int:
+    """Returns the cycles that terms give for a layer."""
+    work = dict(zip(figures.TERMS, cost_fit.work_of(layer), strict=True))
+    return timing.cycles(Lines(*(sum(n * work[term] for term, n in terms[kind].items()) for kind in Lines._fields)))
+
+
+def table(layers: Sequence[Sample], timing: FlashTiming) -> list[dict[str, Any]]:
+    """Returns a row for each kernel, with the median error of layers of models left out, in cycles of the layer."""
+    mine, rows = of(layers, timing), []
+    for kernel, group in sorted(_groups(mine).items()):
+        errors = []
+        for name in dict.fromkeys(layer["model"] for layer in group):
+            others = [layer for layer in group if layer["model"] != name]
+            terms = row(others) if others else None
+            for layer in group if terms else ():
+                if layer["model"] == name:
+                    off = waited(terms, layer, timing) - layer["waited"]
+                    errors.append(abs(off) / (layer["cycles"] + layer["waited"]))
+        error = {"error": round(float(np.median(errors)), 3)} if errors else {}
+        head = {"fetch": timing.fetch.key, **dict(zip(KERNEL, kernel, strict=True)), "layers": len(group)}
+        rows.append({**head, **row(group), **error})
+    return rows
+
+
+def typical(layers: Sequence[Sample], timing: FlashTiming) -> dict[str, float]:
+    """Returns the lines of a cycle over all layers, for kernels that were not measured."""
+    mine = of(layers, timing)
+    cycles = sum(layer["cycles"] for layer in mine)
+    return {kind: float(f"{sum(layer[kind] for layer in mine) / cycles:.4g}") for kind in Lines._fields}
+
+
+def model_errors(
+    layers: Sequence[Sample], costs: Sequence[Sample], names: Collection[str], timing: FlashTiming
+) -> dict[str, Any]:
+    """Returns how far off predictions of whole models are that were left out of both fits.
+
+    Args:
+        layers: All samples of lines.
+        costs: Samples of the core's cycles, of which those of the model are left out too (`costs.py`).
+        names: The models that are left out, one after the other.
+        timing: The flash.
+
+    Returns:
+        Number of models, wait states, and as median and most the errors of the cycles that are waited, of all cycles,
+        and of all cycles for each instruction.
+    """
+    mine, whole = of(layers, timing), cost_fit.table(costs, errors=False)
+    off: dict[str, list[float]] = {"waited": [], "cycles": [], "rate": []}
+    for name in names:
+        left = [layer for layer in mine if layer["model"] != name]
+        chosen = [layer for layer in mine if layer["model"] == name and layer["opt"] == "balanced"]
+        if not chosen:
+            continue
+        rows = [figures.KernelMeasurement.read(r) for r in cost_fit.without(name, chosen, costs, whole)]
+        guess = sum(_waited(left, layer, timing) for layer in chosen)
+        true = {key: sum(layer[key] for layer in chosen) for key in ("instructions", "cycles", "waited")}
+        ratio = {key: cost_fit.ratio(rows, chosen, key) for key in ("instructions", "cycles")}
+        cycles = (ratio["cycles"] * true["cycles"] + guess) / (true["cycles"] + true["waited"])
+        off["waited"].append(abs(guess / true["waited"] - 1))
+        off["cycles"].append(abs(cycles - 1))
+        off["rate"].append(abs(cycles / ratio["instructions"] - 1))
+    spread = {key: {"median": round(float(np.median(e)), 3), "most": round(max(e), 3)} for key, e in off.items()}
+    return {"models": len(off["rate"]), "wait_states": timing.wait_states, **spread}
+
+
+def _waited(layers: Sequence[Sample], layer: Sample, timing: FlashTiming) -> float:
+    """Returns the cycles that a layer is predicted to wait, from samples of other models."""
+    group = _groups(layers).get(tuple(layer[key] for key in KERNEL))
+    if group:
+        return waited(row(group), layer, timing)
+    rates = typical(layers, timing)
+    return timing.cycles(Lines(*(layer["cycles"] * rates[kind] for kind in Lines._fields)))
+
+
+def _groups(layers: Iterable[Sample]) -> dict[tuple[str, ...], list[Sample]]:
+    groups: dict[tuple[str, ...], list[Sample]] = {}
+    for layer in layers:
+        groups.setdefault(tuple(layer[key] for key in KERNEL), []).append(layer)
+    return groups
