@@ -265,8 +265,8 @@ def model_errors(
                 key: ratio(rows, [layer for layer in mine if layer["opt"] == "balanced"], key) for key in MEASURES
             }
             ratios["rate"] = ratios["cycles"] / ratios["instructions"]
-            for key, ratio in ratios.items():
-                errors[key].append(abs(ratio - 1))
+            for key, found_ratio in ratios.items():
+                errors[key].append(abs(found_ratio - 1))
         spread = {
             key: {"median": round(float(np.median(each)), 3), "most": round(max(each), 3)}
             for key, each in errors.items()

@@ -60,11 +60,15 @@ def table(layers: Sequence[Sample], timing: FlashTiming) -> list[dict[str, Any]]
     return rows
 
 
-def typical(layers: Sequence[Sample], timing: FlashTiming) -> dict[str, float]:
-    """Returns the lines of a cycle over all layers, for kernels that were not measured."""
+def typical(layers: Sequence[Sample], timing: FlashTiming) -> dict[str, list[float]]:
+    """Returns by op the median lines of a cycle, awaited and read ahead, for kernels that were not measured.
+
+    The key "" is for ops without a measured kernel.
+    """
     mine = of(layers, timing)
-    cycles = sum(layer["cycles"] for layer in mine)
-    return {kind: float(f"{sum(layer[kind] for layer in mine) / cycles:.4g}") for kind in Lines._fields}
+    by_op = {op: [layer for layer in mine if op in ("", layer["op"])] for op in ["", *sorted({m["op"] for m in mine})]}
+    return {op: [_median(layer[kind] / layer["cycles"] for layer in each) for kind in Lines._fields]
+            for op, each in by_op.items()}
 
 
 def model_errors(
@@ -79,8 +83,8 @@ def model_errors(
         timing: The flash.
 
     Returns:
-        Number of models, wait states, and as median and most the errors of the cycles that are waited, of all cycles,
-        and of all cycles for each instruction.
+        Number of models, wait states, and as median and most: `waited`, the error of the waits as a share of all
+        cycles; the error of all cycles; and that of cycles for each instruction.
     """
     mine, whole = of(layers, timing), cost_fit.table(costs, errors=False)
     off: dict[str, list[float]] = {"waited": [], "cycles": [], "rate": []}
@@ -94,7 +98,7 @@ def model_errors(
         true = {key: sum(layer[key] for layer in chosen) for key in ("instructions", "cycles", "waited")}
         ratio = {key: cost_fit.ratio(rows, chosen, key) for key in ("instructions", "cycles")}
         cycles = (ratio["cycles"] * true["cycles"] + guess) / (true["cycles"] + true["waited"])
-        off["waited"].append(abs(guess / true["waited"] - 1))
+        off["waited"].append(abs(guess - true["waited"]) / (true["cycles"] + true["waited"]))
         off["cycles"].append(abs(cycles - 1))
         off["rate"].append(abs(cycles / ratio["instructions"] - 1))
     spread = {key: {"median": round(float(np.median(e)), 3), "most": round(max(e), 3)} for key, e in off.items()}
@@ -107,7 +111,11 @@ def _waited(layers: Sequence[Sample], layer: Sample, timing: FlashTiming) -> flo
     if group:
         return waited(row(group), layer, timing)
     rates = typical(layers, timing)
-    return timing.cycles(Lines(*(layer["cycles"] * rates[kind] for kind in Lines._fields)))
+    return timing.cycles(Lines(*(layer["cycles"] * rate for rate in rates.get(layer["op"], rates[""]))))
+
+
+def _median(values: Iterable[float]) -> float:
+    return float(f"{np.median(list(values)):.4g}")
 
 
 def _groups(layers: Iterable[Sample]) -> dict[tuple[str, ...], list[Sample]]:

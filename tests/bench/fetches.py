@@ -16,7 +16,6 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,8 +33,15 @@ from bench.run import AT_ONCE, compact  # noqa: E402  likewise
 SAMPLES = ROOT / "tests" / "bench" / "fetches.json"
 #: Key of `costs.CORES` of the only core whose boards state how their flash is read.
 CORE = "m4"
-#: Which of a layer's kernels are measured beside the chosen one.
-RANKS = (0, 1, 2)
+#: Kernels that are measured beside the chosen ones: of each group the first that accepts a layer.
+GROUPS = (
+    ("dsp_wide_s8", "dsp_taps_s8", "dsp_one_s8"),
+    ("dsp_winograd_s8", "dsp_s8"),
+    ("dsp_columns_s8", "dsp_points_s8", "dsp_packed_s8", "portable_few_s8"),
+    ("portable_s8",),
+)
+#: Value of `opt` in samples of kernels that were not chosen. They are no part of a whole model.
+OTHER = "other"
 
 
 @cache
@@ -63,30 +69,26 @@ def lines(project: Project) -> Mapping[int, Mapping[str, Any]]:
 
 
 def update(layers: Sequence[Sample], names: Sequence[str]) -> list[Sample]:
-    """Returns samples of which those of some models are measured again; writes them after each rank of kernels."""
+    """Returns samples of which those of some models are measured again; writes them after each group of kernels."""
     kept = [layer for layer in layers if layer["model"] not in names]
     showing = [name for name in names if sample_models.shows_all_kernels(name)]
-    for rank in (None, *RANKS):
-        with sample_models.files(names if rank is None else showing) as files, _kernels(rank):
-            kept += _measured(files, "balanced" if rank is None else "speed")
-        kept = list({json.dumps({**layer, "opt": ""}): layer for layer in reversed(kept)}.values())[::-1]
+    for group in ((), *GROUPS):
+        with sample_models.files(showing if group else names) as files, costs.preferred(group):
+            found = _measured(files)
+        kept += [{**layer, "opt": OTHER} for layer in found if layer["implementation"] in group] if group else found
         SAMPLES.write_text(compact(kept) + "\n", encoding="utf-8")
     return kept
 
 
-def _kernels(rank: int | None) -> AbstractContextManager[None]:
-    return nullcontext() if rank is None else costs.ranked(rank)
-
-
-def _measured(files: Sequence[Path], opt: str) -> list[Sample]:
+def _measured(files: Sequence[Path]) -> list[Sample]:
     core = costs.CORES[CORE]
     with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
-        rows = pool.map(lambda path: costs.samples(path, CORE, opt, lines), files)
+        rows = pool.map(lambda path: costs.samples(path, CORE, "balanced", lines), files)
         return [layer for layers in rows for layer in layers if layer["core"] == core and layer.get("lines")]
 
 
 def fit(layers: Sequence[Sample], timing: FlashTiming) -> dict[str, Any]:
-    """Returns the errors of whole models that were left out, and `typical`: the lines of a cycle."""
+    """Returns the errors of whole models that were left out, and `typical`: lines of a cycle."""
     core = costs.CORES[CORE]
     timed = [layer for layer in json.loads(costs.SAMPLES.read_text(encoding="utf-8")) if layer["core"] == core]
     errors = fetch_fit.model_errors(layers, timed, sample_models.LEFT_OUT, timing)

@@ -11,7 +11,7 @@ A file contains
 - `errors`: relative errors of predictions of whole models, each left out of the fit in turn;
 - `fetches`, of Cortex-M4: by sizes of line and caches (`Fetch.key`) and kernel, the lines of flash that each term of the
   work waits for (`awaited`) and reads ahead (`ahead`), by `tests/bench/fetches.py`; `fetch_errors`: by sizes the errors
-  with wait states, and the `typical` lines of a cycle.
+  with wait states, and the `typical` lines of a cycle by op.
 
 A core without a file uses the figures of the core most like it.
 """
@@ -108,12 +108,12 @@ class FetchMeasurements:
 
     Attributes:
         kernels: By op, implementation and C function, the lines of each term of the work: awaited, and read ahead.
-        typical: Lines of a cycle over all measured layers: awaited, and read ahead.
+        typical: By op, and for other ops by "", the median lines of a cycle: awaited, and read ahead.
         errors: Relative errors of predictions of whole models with wait states, as in `model_errors`.
     """
 
     kernels: Mapping[tuple[str, str, str], tuple[Mapping[str, float], Mapping[str, float]]]
-    typical: tuple[float, float]
+    typical: Mapping[str, tuple[float, float]]
     errors: Mapping[str, Mapping[str, float]]
 
 
@@ -167,8 +167,7 @@ def fetches(core: str, key: str) -> FetchMeasurements | None:
     by_kernel = {
         (row["op"], row["implementation"], row["function"]): (row["awaited"], row["ahead"]) for row in rows
     }
-    typical = found["typical"]["awaited"], found["typical"]["ahead"]
-    return FetchMeasurements(by_kernel, typical, {name: found[name] for name in ("cycles", "rate")})
+    return FetchMeasurements(by_kernel, found["typical"], {name: found[name] for name in ("cycles", "rate")})
 
 
 def read_again() -> None:

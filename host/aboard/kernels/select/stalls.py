@@ -34,7 +34,7 @@ def cycles(target: Target, kernel: tuple[str, str, str], terms: Mapping[str, flo
     Args:
         target: The target.
         kernel: Op, implementation and C function. A kernel that was not measured waits as long for each cycle as the
-            measured layers do together.
+            measured layers of its op do in the median.
         terms: Work of the node by term.
         without: Cycles of the node without wait states.
     """
@@ -44,5 +44,6 @@ def cycles(target: Target, kernel: tuple[str, str, str], terms: Mapping[str, flo
         return 0
     row = figures.kernels.get(kernel)
     if row is None:
-        return flash.cycles(Lines(*(rate * without for rate in figures.typical)))
+        rates = figures.typical.get(kernel[0], figures.typical[""])
+        return flash.cycles(Lines(*(rate * without for rate in rates)))
     return flash.cycles(Lines(*(sum(n * terms.get(term, 0.0) for term, n in kind.items()) for kind in row)))
