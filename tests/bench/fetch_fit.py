@@ -67,8 +67,10 @@ def typical(layers: Sequence[Sample], timing: FlashTiming) -> dict[str, list[flo
     """
     mine = of(layers, timing)
     by_op = {op: [layer for layer in mine if op in ("", layer["op"])] for op in ["", *sorted({m["op"] for m in mine})]}
-    return {op: [_median(layer[kind] / layer["cycles"] for layer in each) for kind in Lines._fields]
-            for op, each in by_op.items()}
+    return {
+        op: [_median(layer[kind] / layer["cycles"] for layer in each) for kind in Lines._fields]
+        for op, each in by_op.items()
+    }
 
 
 def model_errors(

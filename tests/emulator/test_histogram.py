@@ -75,7 +75,7 @@ def test_lines_of_flash_are_read_as_often_as_the_caches_lose_them(tmp_path: Path
     small, small_lines = counted(1_024, 128)
     none, none_lines = counted(0, 0)
     assert 10 * whole_lines < small_lines < none_lines
-    # Without a cache of code each branch to another line is awaited, so more lines than control leaves branches in half.
+    # Without a cache of code each branch to another line is awaited.
     left = sum(count.left for count in none.run.values())
     assert none_lines > left / 2
     assert small.instructions == none.instructions

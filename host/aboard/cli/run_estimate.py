@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from aboard.cycles.estimate import CountedCycles
     from aboard.device.timing import Profile
 
-#: Cycles, with the waits for flash that the board's file states, and how they were estimated; two times None without an estimate.
+#: Cycles, with the waits for flash of the board, and how they were estimated; two times None without an estimate.
 Estimate = tuple[int | None, Basis | None]
 
 

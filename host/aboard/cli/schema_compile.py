@@ -41,8 +41,7 @@ class OpInfo(Result):
         description="Instructions of the host, predicted from measurements of the kernel; null on a device."
     )
     estimated_cycles: int | None = Field(
-        description="Cycles of the host, predicted from measurements of the kernel; null on a "
-        "device."
+        description="Cycles of the host, predicted from measurements of the kernel; null on a device."
     )
     device_cycles: int | None = Field(
         description="Cycles of the device that computes the operator, by the estimate of the device's own compiler; "

@@ -45,14 +45,13 @@ class CountedRun:
 
     Attributes:
         counts: The counts.
-        lines: Lines of flash that the core waited for, and lines of code that were read ahead, if the board states how
-            its flash is read (`Fetch`).
         nodes: By number the nodes of a run with profiling, each with all its steps; empty without profiling.
+        lines: Lines of flash that no cache held; none if the board does not state how its flash is read.
     """
 
     counts: dict[int, Count] = field(default_factory=dict)
-    lines: Lines = Lines(0, 0)
     nodes: dict[int, CountedRun] = field(default_factory=dict)
+    lines: Lines = field(default=Lines(0, 0))
 
     @property
     def instructions(self) -> int:

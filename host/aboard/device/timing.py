@@ -106,9 +106,7 @@ class EstimatedTime:
         return cls._made(sum(n or 0 for n in cycles), clock_hz, known, known.cycles)
 
     @classmethod
-    def _made(
-        cls, cycles: int, clock_hz: int, known: PredictionRecord, error: ErrorRecord | None
-    ) -> EstimatedTime:
+    def _made(cls, cycles: int, clock_hz: int, known: PredictionRecord, error: ErrorRecord | None) -> EstimatedTime:
         most = None if error is None else error.most
         return cls(cycles, cycles / clock_hz, known.core, most, flash=known.flash)
 

@@ -9,9 +9,9 @@ A file contains
   `tests/bench/code_sizes.py` builds the benchmark models and reads their images;
 - `cycles`: where the cycles of the core's instructions are from, `table` (its manual) or `approximation`;
 - `errors`: relative errors of predictions of whole models, each left out of the fit in turn;
-- `fetches`, of Cortex-M4: by sizes of line and caches (`Fetch.key`) and kernel, the lines of flash that each term of the
-  work waits for (`awaited`) and reads ahead (`ahead`), by `tests/bench/fetches.py`; `fetch_errors`: by sizes the errors
-  with wait states, and the `typical` lines of a cycle by op.
+- `fetches`, of Cortex-M4: by sizes of line and caches (`Fetch.key`) and kernel, lines of flash for each term of the work,
+  `awaited` and read `ahead`, by `tests/bench/fetches.py`; `fetch_errors`: by sizes the errors with wait states, and the
+  `typical` lines of a cycle by op.
 
 A core without a file uses the figures of the core most like it.
 """
@@ -164,9 +164,7 @@ def fetches(core: str, key: str) -> FetchMeasurements | None:
     if found is None:
         return None
     rows = (row for row in content["fetches"] if row["fetch"] == key)
-    by_kernel = {
-        (row["op"], row["implementation"], row["function"]): (row["awaited"], row["ahead"]) for row in rows
-    }
+    by_kernel = {(row["op"], row["implementation"], row["function"]): (row["awaited"], row["ahead"]) for row in rows}
     return FetchMeasurements(by_kernel, found["typical"], {name: found[name] for name in ("cycles", "rate")})
 
 
