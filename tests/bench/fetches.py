@@ -36,7 +36,8 @@ CORE = "m4"
 #: Kernels that are measured beside the chosen ones: of each group the first that accepts a layer.
 GROUPS = (
     ("dsp_wide_s8", "dsp_taps_s8", "dsp_one_s8"),
-    ("dsp_winograd_s8", "dsp_s8"),
+    ("dsp_winograd_s8",),
+    ("dsp_s8",),
     ("dsp_columns_s8", "dsp_points_s8", "dsp_packed_s8", "portable_few_s8"),
     ("portable_s8",),
 )

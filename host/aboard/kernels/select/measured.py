@@ -9,7 +9,7 @@ A file contains
   `tests/bench/code_sizes.py` builds the benchmark models and reads their images;
 - `cycles`: where the cycles of the core's instructions are from, `table` (its manual) or `approximation`;
 - `errors`: relative errors of predictions of whole models, each left out of the fit in turn;
-- `fetches`, of Cortex-M4: by sizes of line and caches (`Fetch.key`) and kernel, lines of flash for each term of the work,
+- `fetches`, of Cortex-M4: by sizes of line and caches (`Fetch.key`) and kernel, lines of flash for each term of work,
   `awaited` and read `ahead`, by `tests/bench/fetches.py`; `fetch_errors`: by sizes the errors with wait states, and the
   `typical` lines of a cycle by op.
 
