@@ -20,6 +20,10 @@ from bench.cost_fit import GROUP, Sample
 #: Key of a group of layers: op, implementation, function.
 KERNEL = GROUP[1:]
 
+#: Least number of layers of a fit. Kernels with fewer wait as others of their op: two layers of 50 products tell
+#: nothing of one of 80,000.
+_LEAST = 4
+
 
 def of(layers: Iterable[Sample], timing: FlashTiming) -> list[Sample]:
     """Returns the samples of a kind of flash, with `awaited`, `ahead`, and the cycles of both as `waited`."""
@@ -46,17 +50,16 @@ def table(layers: Sequence[Sample], timing: FlashTiming) -> list[dict[str, Any]]
     """Returns a row for each kernel, with the median error of layers of models left out, in cycles of the layer."""
     mine, rows = of(layers, timing), []
     for kernel, group in sorted(_groups(mine).items()):
+        if len(group) < _LEAST:
+            continue
         errors = []
         for name in dict.fromkeys(layer["model"] for layer in group):
-            others = [layer for layer in group if layer["model"] != name]
-            terms = row(others) if others else None
-            for layer in group if terms else ():
-                if layer["model"] == name:
-                    off = waited(terms, layer, timing) - layer["waited"]
-                    errors.append(abs(off) / (layer["cycles"] + layer["waited"]))
-        error = {"error": round(float(np.median(errors)), 3)} if errors else {}
+            left = [layer for layer in mine if layer["model"] != name]
+            for layer in (layer for layer in group if layer["model"] == name):
+                off = abs(_waited(left, layer, timing) - layer["waited"])
+                errors.append(off / (layer["cycles"] + layer["waited"]))
         head = {"fetch": timing.fetch.key, **dict(zip(KERNEL, kernel, strict=True)), "layers": len(group)}
-        rows.append({**head, **row(group), **error})
+        rows.append({**head, **row(group), "error": round(float(np.median(errors)), 3)})
     return rows
 
 
@@ -109,8 +112,9 @@ def model_errors(
 
 def _waited(layers: Sequence[Sample], layer: Sample, timing: FlashTiming) -> float:
     """Returns the cycles that a layer is predicted to wait, from samples of other models."""
-    group = _groups(layers).get(tuple(layer[key] for key in KERNEL))
-    if group:
+    kernel = tuple(layer[key] for key in KERNEL)
+    group = [other for other in layers if tuple(other[key] for key in KERNEL) == kernel]
+    if len(group) >= _LEAST:
         return waited(row(group), layer, timing)
     rates = typical(layers, timing)
     return timing.cycles(Lines(*(layer["cycles"] * rate for rate in rates.get(layer["op"], rates[""]))))
