@@ -49,15 +49,12 @@ def waited(terms: Mapping[str, Mapping[str, float]], layer: Sample, timing: Flas
 def table(layers: Sequence[Sample], timing: FlashTiming) -> list[dict[str, Any]]:
     """Returns a row for each kernel, with the median error of layers of models left out, in cycles of the layer."""
     mine, rows = of(layers, timing), []
+    others = {name: _Others(mine, name, timing) for name in {layer["model"] for layer in mine}}
     for kernel, group in sorted(_groups(mine).items()):
         if len(group) < _LEAST:
             continue
-        errors = []
-        for name in dict.fromkeys(layer["model"] for layer in group):
-            left = [layer for layer in mine if layer["model"] != name]
-            for layer in (layer for layer in group if layer["model"] == name):
-                off = abs(_waited(left, layer, timing) - layer["waited"])
-                errors.append(off / (layer["cycles"] + layer["waited"]))
+        off = [abs(others[layer["model"]].waited(layer) - layer["waited"]) for layer in group]
+        errors = [each / (layer["cycles"] + layer["waited"]) for each, layer in zip(off, group, strict=True)]
         head = {"fetch": timing.fetch.key, **dict(zip(KERNEL, kernel, strict=True)), "layers": len(group)}
         rows.append({**head, **row(group), "error": round(float(np.median(errors)), 3)})
     return rows
@@ -94,12 +91,11 @@ def model_errors(
     mine, whole = of(layers, timing), cost_fit.table(costs, errors=False)
     off: dict[str, list[float]] = {"waited": [], "cycles": [], "rate": []}
     for name in names:
-        left = [layer for layer in mine if layer["model"] != name]
         chosen = [layer for layer in mine if layer["model"] == name and layer["opt"] == "balanced"]
         if not chosen:
             continue
         rows = [figures.KernelMeasurement.read(r) for r in cost_fit.without(name, chosen, costs, whole)]
-        guess = sum(_waited(left, layer, timing) for layer in chosen)
+        guess = sum(map(_Others(mine, name, timing).waited, chosen))
         true = {key: sum(layer[key] for layer in chosen) for key in ("instructions", "cycles", "waited")}
         ratio = {key: cost_fit.ratio(rows, chosen, key) for key in ("instructions", "cycles")}
         cycles = (ratio["cycles"] * true["cycles"] + guess) / (true["cycles"] + true["waited"])
@@ -110,14 +106,24 @@ def model_errors(
     return {"models": len(off["rate"]), "wait_states": timing.wait_states, **spread}
 
 
-def _waited(layers: Sequence[Sample], layer: Sample, timing: FlashTiming) -> float:
-    """Returns the cycles that a layer is predicted to wait, from samples of other models."""
-    kernel = tuple(layer[key] for key in KERNEL)
-    group = [other for other in layers if tuple(other[key] for key in KERNEL) == kernel]
-    if len(group) >= _LEAST:
-        return waited(row(group), layer, timing)
-    rates = typical(layers, timing)
-    return timing.cycles(Lines(*(layer["cycles"] * rate for rate in rates.get(layer["op"], rates[""]))))
+class _Others:
+    """Predicts layers of a model from the samples of all other models."""
+
+    def __init__(self, layers: Sequence[Sample], name: str, timing: FlashTiming) -> None:
+        left = [layer for layer in layers if layer["model"] != name]
+        self._timing, self._groups, self._rates = timing, _groups(left), typical(left, timing)
+        self._rows: dict[tuple[str, ...], Mapping[str, Mapping[str, float]]] = {}
+
+    def waited(self, layer: Sample) -> int:
+        """Returns the cycles that a layer is predicted to wait."""
+        kernel = tuple(layer[key] for key in KERNEL)
+        group = self._groups.get(kernel, [])
+        if len(group) >= _LEAST:
+            if kernel not in self._rows:
+                self._rows[kernel] = row(group)
+            return waited(self._rows[kernel], layer, self._timing)
+        rates = self._rates.get(layer["op"], self._rates[""])
+        return self._timing.cycles(Lines(*(layer["cycles"] * rate for rate in rates)))
 
 
 def _median(values: Iterable[float]) -> float:

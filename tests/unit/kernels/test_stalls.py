@@ -15,6 +15,7 @@ from aboard.kernels.select import measured, stalls
 from aboard.target import Target
 from bench import core_data, fetch_fit, fetches
 from support import models
+from support.examples import either
 
 SAMPLES: list[dict[str, Any]] = json.loads(fetches.SAMPLES.read_text(encoding="utf-8"))
 WORK = {"setup": 1.0, "mac": 512_000, "element": 8_000, "read": 8_000, "window": 8_000, "line": 1_600, "pixel": 125}
@@ -25,7 +26,9 @@ def test_the_figures_are_what_the_samples_say() -> None:
     content = core_data.read("cortex-m4")
     timings = fetches.timings()
     assert {timing.fetch.key for timing in timings} == {"16/1024/128", "8/1024/256"}
-    assert content["fetches"] == [row for timing in timings for row in fetch_fit.table(SAMPLES, timing)]
+    for timing in either(timings, timings[:1]):
+        rows = [row for row in content["fetches"] if row["fetch"] == timing.fetch.key]
+        assert rows == fetch_fit.table(SAMPLES, timing)
     for timing in timings:
         found = content["fetch_errors"][timing.fetch.key]
         assert found["typical"] == fetch_fit.typical(SAMPLES, timing)
