@@ -12,7 +12,7 @@ JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 FRAMEWORKS = tensorflow==2.21.0 keras==3.15.1 torch==2.13.0 scikit-learn==1.9.1 skl2onnx==1.20.0
 
 .PHONY: help setup setup-dev demo test test-full test-frameworks test-labgrid lint format docs docs-json docs-ops docs-picture \
-  examples-pages bench bench-costs bench-layers bench-line bench-planner bench-depth bench-partition bench-farm bench-check fuzz fuzz-long \
+  examples-pages bench bench-costs bench-fetches bench-layers bench-line bench-planner bench-depth bench-partition bench-farm bench-check fuzz fuzz-long \
   fuzz-page boards-check published published-page quantised npu-models npu-operators silicon-table tuning-page compare-faults \
   snapshots wheel clean
 
@@ -27,6 +27,7 @@ help:
 	@echo "make bench   measure, and write docs/reference/benchmarks.md (make bench-check only compares; make bench-costs measures"
 	@echo "             kernels layer by layer, for estimates: CORES=, MODELS=; make bench-layers single layers beside CMSIS-NN, and"
 	@echo "             drawn ones beside portable C: CORES=, DRAWN=, SEED=; make bench-line the serial line;"
+	@echo "             make bench-fetches the lines of flash that kernels wait for: MODELS=;"
 	@echo "             make bench-planner the planner, on public instances of its problem; make bench-depth the time that deep models"
 	@echo "             take to compile: LAYERS=; make bench-partition the search of -partition=cost, against the best partitions of"
 	@echo "             small graphs; make bench-farm what a farm adds to its jobs: RUNS=, FAULTS=kills or stops, RECORD=1)"
@@ -137,6 +138,9 @@ BENCH_COSTS = $(if $(CORES),--cores $(CORES)) $(if $(MODELS),--models $(MODELS))
 bench-costs: setup-dev
 	@$(BIN)/python tests/bench/costs.py $(BENCH_COSTS)
 	@$(BIN)/python tests/bench/code_sizes.py $(BENCH_COSTS)
+
+bench-fetches: setup-dev
+	@$(BIN)/python tests/bench/fetches.py $(if $(MODELS),--models $(MODELS))
 
 bench-layers: setup-dev
 	@$(BIN)/python tests/bench/single_layers.py $(if $(CORES),--cores $(CORES)) $(if $(DRAWN),--drawn $(DRAWN)) $(if $(SEED),--seed $(SEED))

@@ -33,7 +33,7 @@ Sample = dict[str, Any]
 Groups = Mapping[tuple[str, ...], Sequence[Sample]]
 
 
-def fit(layers: Sequence[Sample], measure: str = "instructions") -> dict[str, float]:
+def fit(layers: Sequence[Sample], measure: str = "instructions", scale: str | None = None) -> dict[str, float]:
     """Returns the terms of what was measured, none negative; those that are 0 are left out.
 
     Of all sets of terms that come out positive, the one with the least squared relative error; always fewer terms than
@@ -41,51 +41,62 @@ def fit(layers: Sequence[Sample], measure: str = "instructions") -> dict[str, fl
 
     Args:
         layers: Of an implementation on a core.
-        measure: Key of `MEASURES`.
+        measure: Key of `MEASURES`, or with a scale of any field.
+        scale: Field whose share an error counts, for measures that may be 0; None for the measure itself. Set-up then
+            has no limit.
     """
-    took = tuple(max(layer[measure] - _of_further_calls(layer), 1.0) for layer in layers)
-    return dict(_fit(tuple(tuple(_work(layer)) for layer in layers), took))
+    rows = tuple(tuple(work_of(layer)) for layer in layers)
+    if scale is not None:
+        found, scales = ([float(layer[key]) for layer in layers] for key in (measure, scale))
+        return dict(_fit(rows, tuple(found), tuple(scales)))
+    return dict(_fit(rows, tuple(max(layer[measure] - _of_further_calls(layer), 1.0) for layer in layers)))
 
 
 @cache
-def _fit(rows: tuple[tuple[float, ...], ...], times: tuple[float, ...]) -> Mapping[str, float]:
+def _fit(
+    rows: tuple[tuple[float, ...], ...], times: tuple[float, ...], scales: tuple[float, ...] | None = None
+) -> Mapping[str, float]:
     """Returns the terms of `fit`. The errors of rows and those of whole models leave the same layers out.
 
     Args:
         rows: How often each term counts in each layer.
         times: What was measured of each layer.
+        scales: What errors are relative to; None for the times.
     """
     names = TERMS
     done, took = np.array(rows), np.array(times)
-    scaled = done / took[:, None]
+    scale = took if scales is None else np.array(scales)
+    most = took.min() / 2 if scales is None else np.inf
+    scaled, target = done / scale[:, None], took / scale
     different = len({tuple(row) for row in done.tolist()})
     useful = [term for term in range(len(names)) if done[:, term].any()]
     best: tuple[int, ...] = ()
     least = np.inf
     for count in range(1, min(max(different - 1, 1), len(useful)) + 1):
         sets = list(combinations(useful, count))
-        factors, errors = _solved(scaled, sets)
+        factors, errors = _solved(scaled, target, sets)
         setup = [factor[0] if chosen[0] == 0 else 0.0 for chosen, factor in zip(sets, factors, strict=True)]
-        for number in np.flatnonzero((factors >= 0).all(1) & (np.array(setup) <= took.min() / 2)):
+        for number in np.flatnonzero((factors >= 0).all(1) & (np.array(setup) <= most)):
             if sets[number] == (0,) and len(useful) > 1:
                 continue
             if errors[number] < least * 0.99:
                 best, least = sets[number], errors[number]
     if not best:
         return {}
-    terms = np.linalg.lstsq(scaled[:, best], np.ones(len(rows)), rcond=None)[0]
+    terms = np.linalg.lstsq(scaled[:, best], target, rcond=None)[0]
     return {names[term]: float(f"{value:.4g}") for term, value in zip(best, terms, strict=True) if value > 0}
 
 
 def _solved(
-    scaled: npt.NDArray[np.float64], sets: Sequence[tuple[int, ...]]
+    scaled: npt.NDArray[np.float64], target: npt.NDArray[np.float64], sets: Sequence[tuple[int, ...]]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Returns the factors that bring the sum of each set of columns nearest to 1 in every row, and the error.
+    """Returns the factors that bring the sum of each set of columns nearest to a target in every row, and the error.
 
     Normal equations, all sets of a size at once: a fit tries hundreds of sets, and a table makes thousands of fits.
 
     Args:
-        scaled: Terms of each layer, divided by what was measured: layers x terms.
+        scaled: Terms of each layer, divided by the scale of the layer: layers x terms.
+        target: What was measured, divided likewise.
         sets: Columns, the same number in each set.
 
     Returns:
@@ -94,15 +105,15 @@ def _solved(
     size = np.sqrt((scaled**2).sum(0))
     size[size == 0] = 1.0
     unit = scaled / size
-    gram, right = unit.T @ unit, unit.sum(0)
+    gram, right = unit.T @ unit, (unit * target[:, None]).sum(0)
     index = np.array(sets)
     squares, sums = gram[index[:, :, None], index[:, None, :]], right[index]
     factors = (np.linalg.pinv(squares, hermitian=True) @ sums[..., None])[..., 0]
-    left = (unit[:, index] * factors).sum(2) - 1
+    left = (unit[:, index] * factors).sum(2) - target[:, None]
     return factors / size[index], (left**2).sum(0)
 
 
-def _work(layer: Sample) -> list[float]:
+def work_of(layer: Sample) -> list[float]:
     """Returns how often each term of `TERMS` counts in a layer."""
     return [1.0 if term == "setup" else layer.get("growth", 1.0) * layer.get(term, 0) for term in TERMS]
 
@@ -113,7 +124,7 @@ def _of_further_calls(layer: Sample) -> float:
 
 def predicted(terms: Mapping[str, float], layer: Sample) -> float:
     """Returns what terms give for a layer."""
-    found = sum(terms.get(term, 0.0) * n for term, n in zip(TERMS, _work(layer), strict=True))
+    found = sum(terms.get(term, 0.0) * n for term, n in zip(TERMS, work_of(layer), strict=True))
     return float(found + _of_further_calls(layer))
 
 
@@ -249,13 +260,13 @@ def model_errors(
             mine = [layer for layer in layers if (layer["core"], layer["model"]) == (core, name)]
             if not mine:
                 continue
-            rows = [figures.KernelMeasurement.read(row) for row in _without(name, mine, layers, whole)]
+            rows = [figures.KernelMeasurement.read(row) for row in without(name, mine, layers, whole)]
             ratios = {
-                key: _ratio(rows, [layer for layer in mine if layer["opt"] == "balanced"], key) for key in MEASURES
+                key: ratio(rows, [layer for layer in mine if layer["opt"] == "balanced"], key) for key in MEASURES
             }
             ratios["rate"] = ratios["cycles"] / ratios["instructions"]
-            for key, ratio in ratios.items():
-                errors[key].append(abs(ratio - 1))
+            for key, found_ratio in ratios.items():
+                errors[key].append(abs(found_ratio - 1))
         spread = {
             key: {"median": round(float(np.median(each)), 3), "most": round(max(each), 3)}
             for key, each in errors.items()
@@ -264,7 +275,7 @@ def model_errors(
     return found
 
 
-def _without(
+def without(
     name: str, mine: Sequence[Sample], layers: Sequence[Sample], whole: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Returns the rows of the table as they would be without a model's layers of one core."""
@@ -273,7 +284,7 @@ def _without(
     return [row for row in whole if _group(row) not in touched] + table(left, errors=False, only=touched)
 
 
-def _ratio(rows: Sequence[figures.KernelMeasurement], layers: Sequence[Sample], measure: str) -> float:
+def ratio(rows: Sequence[figures.KernelMeasurement], layers: Sequence[Sample], measure: str) -> float:
     """Returns what rows predict for layers, as a share of what was measured."""
     total = 0.0
     for layer in layers:

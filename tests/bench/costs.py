@@ -23,7 +23,7 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from math import prod
@@ -34,6 +34,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
 import aboard  # noqa: E402  found through the line above
+from aboard.api import Project  # noqa: E402  likewise
 from aboard.cycles import core_times  # noqa: E402  likewise
 from aboard.cycles.histogram import total  # noqa: E402  likewise
 from aboard.errors import AboardError  # noqa: E402  likewise
@@ -58,6 +59,9 @@ CORES = {
     "rv32": "rv32imac",
     "rv32v": "rv32imac_zve32x_zvl128b",
 }
+
+#: What else is counted of a project: fields for the samples of its nodes, by their numbers.
+Further = Callable[[Project], Mapping[int, Mapping[str, Any]]]
 
 #: Which of a layer's kernels are measured: the four that are preferred, and the last, which serves every core.
 _RANKS = (0, 1, 2, 3, -1)
@@ -99,7 +103,7 @@ def preferred(kernels: Collection[str]) -> Iterator[None]:
         yield
 
 
-def samples(model: Path, core: str, opt: str) -> list[Sample]:
+def samples(model: Path, core: str, opt: str, further: Further | None = None) -> list[Sample]:
     """Returns a record for each layer of a model on a core; empty where the model does not fit or is refused."""
     board = measure.BOARDS[core]
     with tempfile.TemporaryDirectory(prefix="aboard-bench-") as folder:
@@ -111,6 +115,7 @@ def samples(model: Path, core: str, opt: str) -> list[Sample]:
             print(f"{model.name} on {core}: {str(error).splitlines()[0]}", file=sys.stderr, flush=True)
             return []
         executed = histogram.run(project)
+        more = {} if further is None else further(project)
         manifest = json.loads(next(project.path.glob("models/*/manifest.json")).read_text(encoding="utf-8"))
     if executed is None:
         raise RuntimeError(
@@ -131,6 +136,7 @@ def samples(model: Path, core: str, opt: str) -> list[Sample]:
             **({} if (calls := assignment.stripes_of(steps[number].node)) == 1 else {"calls": calls}),
             "instructions": total(counts),
             "cycles": times.cycles(counts, executed.listing),
+            **more.get(number, {}),
         }
         for number, counts in sorted(executed.nodes.items())
     ]

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from aboard.api import Project, Session
+from aboard.boards.board import Board
+from aboard.boards.memory_records import Lines
 from aboard.cycles import listing
 from aboard.cycles.histogram import Histogram, total
 from aboard.cycles.listing import Instruction
@@ -27,6 +29,7 @@ class Executed:
         profile: What its own counter told of the same runs.
         run: The run of the model, as long as the counter timed it.
         nodes: All steps of each node, by its number, in a run with profiling.
+        lines: Lines of flash that each node waited for, if the board states how its flash is read.
         listing: The instructions of the image.
     """
 
@@ -34,6 +37,7 @@ class Executed:
     profile: Profile
     run: Histogram
     nodes: Mapping[int, Histogram]
+    lines: Mapping[int, Lines]
     listing: Sequence[Instruction]
 
     @property
@@ -42,18 +46,19 @@ class Executed:
         return total(self.run)
 
 
-def run(project: Project, feed: str = "random:0") -> Executed | None:
+def run(project: Project, feed: str = "random:0", board: Board | None = None) -> Executed | None:
     """Runs a built project with the plugin; None where there is no plugin or no objdump for its core.
 
     Args:
         project: A project with one model, built with profiling.
         feed: The inputs, as `--input` names them.
+        board: The project's board with other figures; None for that of the project.
     """
     core = project.board.core().mcpu
     if listing.objdump(core) is None:
         return None
     (manifest,) = project.models
-    runner = QemuRunner(project.board)
+    runner = QemuRunner(board or project.board)
     runner.count_instructions()
     with Session.open(project, runner) as session:
         profile = session.profile(input_files.load(feed, manifest.inputs))
@@ -62,7 +67,8 @@ def run(project: Project, feed: str = "random:0") -> Executed | None:
         return None
     alone, profiled = counted
     nodes = {number: node.counts for number, node in profiled.nodes.items()}
-    return Executed(core, profile, alone.counts, nodes, listing.of_image(project.image, core))
+    lines = {number: node.lines for number, node in profiled.nodes.items()}
+    return Executed(core, profile, alone.counts, nodes, lines, listing.of_image(project.image, core))
 
 
 def run_sequence(project: Project, feeds: Iterable[tuple[str, Inputs]]) -> list[int] | None:

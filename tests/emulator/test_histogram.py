@@ -8,9 +8,13 @@ import pytest
 
 import aboard
 from aboard.api import Project
+from aboard.boards.board import Fetch, FlashTiming
+from aboard.boards.memory_records import Lines
 from aboard.cycles import core_times
 from aboard.cycles.histogram import total
 from bench import histogram
+from bench.fetches import with_flash
+from bench.histogram import Executed
 from support import models
 
 #: Boards, and instructions in a tick of their counters, rounded up.
@@ -51,3 +55,27 @@ def test_the_plugin_counts_what_the_counter_tells(board: str, tmp_path: Path) ->
     # Loops go round: control leaves branches, and hardly anything else.
     left = sum(count.left for count in executed.run.values())
     assert executed.instructions / 200 < left < executed.instructions / 3
+
+
+def test_lines_of_flash_are_read_as_often_as_the_caches_lose_them(tmp_path: Path) -> None:
+    project = build("arm/mps2_an386", tmp_path)
+
+    def counted(code: int, data: int) -> tuple[Executed, float]:
+        fetch = Fetch(line_bytes=16, code_cache_bytes=code, data_cache_bytes=data)
+        executed = histogram.run(project, board=with_flash(project.board, FlashTiming(5, fetch)))
+        assert executed is not None
+        return executed, sum(sum(lines) for lines in executed.lines.values())
+
+    plain = histogram.run(project)
+    assert plain is not None
+    assert set(plain.lines.values()) == {Lines(0, 0)}
+    whole, whole_lines = counted(16_384, 16_384)
+    # The profiled run comes second, so that large caches hold nearly everything.
+    assert whole.instructions == plain.instructions
+    small, small_lines = counted(1_024, 128)
+    none, none_lines = counted(0, 0)
+    assert 10 * whole_lines < small_lines < none_lines
+    # Without a cache of code each branch to another line is awaited.
+    left = sum(count.left for count in none.run.values())
+    assert none_lines > left / 2
+    assert small.instructions == none.instructions

@@ -176,6 +176,7 @@ class PredictionRecord(_ManifestRecord):
         instructions: Errors of the instruction counts; None if `core` is not the core of the model.
         cycles: Errors of the cycle counts; None in the same case.
         rate: Errors of the cycles per instruction; None in the same case.
+        flash: Wait states and cache of the board's flash, in words, if the cycles include the waits for it.
     """
 
     core: Word
@@ -183,6 +184,7 @@ class PredictionRecord(_ManifestRecord):
     instructions: ErrorRecord | None = None
     cycles: ErrorRecord | None = None
     rate: ErrorRecord | None = None
+    flash: Line | None = None
 
 
 class ArenaRecord(_ManifestRecord):

@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 
 from aboard.boards import cpu as cpus
 from aboard.boards.emulator_records import Emulators, Qemu, Renode, Unicorn
+from aboard.boards.memory_records import Fetch, FlashTiming, Memory
 from aboard.boards.records import (
     ADDRESS_SPACE,
     OLDEST_ZEPHYR,
@@ -31,7 +32,6 @@ from aboard.boards.records import (
     Gpu,
     Identifier,
     Interrupts,
-    Memory,
     PowerPin,
     Rpc,
     SetupStep,
@@ -56,7 +56,9 @@ __all__ = [
     "Core",
     "Counter",
     "Emulators",
+    "Fetch",
     "Flash",
+    "FlashTiming",
     "FlashValue",
     "Gpu",
     "Identifier",
@@ -210,6 +212,14 @@ class Board(BoardRecord):
         return next((region for region in self.memory if region.data), None)
 
     @property
+    def flash_timing(self) -> FlashTiming | None:
+        """How long the selected core waits for its flash; None if the SoC's file does not state it."""
+        region, wait_states = self.load_memory, self.core().wait_states
+        if region is None or region.fetch is None or wait_states is None:
+            return None
+        return FlashTiming(wait_states, region.fetch)
+
+    @property
     def flash_bytes(self) -> int | None:
         """Bytes for code and constants; None if there is no limit."""
         return self.load_memory.size_bytes if self.load_memory else None
@@ -265,6 +275,8 @@ def _problems(board: Board) -> Iterator[str]:
     for region in board.memory:
         if region.end > ADDRESS_SPACE:
             yield f"memory: {region.name} ends too high, got 0x{region.end:x}, expected at most 0x{ADDRESS_SPACE:x}"
+        if region.fetch is not None and region.load and board.core().wait_states is None:
+            yield f"memory: {region.name} has fetch and core {board.core().name} no wait_states, expected both or none"
     for one, other in combinations(board.memory, 2):
         if one.address < other.end and other.address < one.end:
             yield (

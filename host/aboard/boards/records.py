@@ -45,7 +45,7 @@ _KindName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
 AcceleratorValue = bool | int | Line
 #: First address beyond 32 bits.
 ADDRESS_SPACE = 1 << 32
-_Address = Annotated[int, Field(ge=0, lt=ADDRESS_SPACE)]
+Address = Annotated[int, Field(ge=0, lt=ADDRESS_SPACE)]
 _Word = Annotated[int, Field(ge=0, lt=1 << 32)]
 
 
@@ -68,7 +68,7 @@ class StartStep(BoardRecord):
 
     actions: ClassVar[tuple[str, ...]] = ("write", "set", "clear")
 
-    address: _Address
+    address: Address
     write: Literal["vectors"] | _Word | None = None
     set: _Word | None = None
     clear: _Word | None = None
@@ -109,10 +109,10 @@ class BoardStatus(BoardRecord):
         inverted: True if a status bit is set while its control bit is clear.
     """
 
-    address: _Address
+    address: Address
     bits: _Word
     follows: _Word
-    of: _Address | None = None
+    of: Address | None = None
     inverted: bool = False
 
 
@@ -129,8 +129,8 @@ class Boot(BoardRecord):
 
     driver: Identifier
     block_bytes: Positive
-    run_address: _Address | None = None
-    address: _Address | None = None
+    run_address: Address | None = None
+    address: Address | None = None
 
 
 class Counter(BoardRecord):
@@ -147,7 +147,7 @@ class Counter(BoardRecord):
 
     driver: Identifier
     hz: Positive
-    address: _Address | None = None
+    address: Address | None = None
     params: dict[Identifier, int] = {}
     core: Identifier | None = None
 
@@ -162,7 +162,7 @@ class Interrupts(BoardRecord):
     """
 
     driver: Identifier
-    address: _Address | None = None
+    address: Address | None = None
     params: dict[Identifier, int] = {}
 
 
@@ -232,49 +232,6 @@ class Accelerator(BoardRecord):
         return self
 
 
-class Memory(BoardRecord):
-    """A memory region, as the cores see the region after reset.
-
-    Attributes:
-        name: Name in the linker script.
-        kind: Kind of memory; `external` is off the chip.
-        address: First address.
-        size_bytes: Size.
-        load: True for the region of vectors, code and constants; each core has exactly one. A file may list the cores
-            that use the region for this purpose.
-        data: True for the region of data, bss, arena and stack; each core has exactly one. A file may list cores as for
-            `load`.
-        cores: Names of the cores that reach the region; empty for all cores.
-        data_address: First address of the region on the data bus, at which constants are read; None if both buses have
-            the same addresses.
-    """
-
-    name: Identifier
-    kind: Literal["flash", "ram", "itcm", "dtcm", "external"]
-    address: _Address
-    size_bytes: Positive
-    load: bool | tuple[Identifier, ...] = False
-    data: bool | tuple[Identifier, ...] = False
-    cores: tuple[Identifier, ...] = ()
-    data_address: _Address | None = None
-
-    @property
-    def end(self) -> int:
-        """First address after the region."""
-        return self.address + self.size_bytes
-
-    def seen_by(self, core: str) -> Memory | None:
-        """Returns the region with its roles for one core; None if that core does not reach the region."""
-        if self.cores and core not in self.cores:
-            return None
-        roles = {"load": _applies(self.load, core), "data": _applies(self.data, core)}
-        return self.model_copy(update=roles)
-
-
-def _applies(role: bool | tuple[str, ...], core: str) -> bool:
-    return role if isinstance(role, bool) else core in role
-
-
 class Uart(BoardRecord):
     """A serial port of the SoC.
 
@@ -288,7 +245,7 @@ class Uart(BoardRecord):
     """
 
     driver: Identifier
-    address: _Address
+    address: Address
     clock_hz: Positive
     irq: Annotated[int, Field(ge=0)] | None = None
     params: dict[Identifier, int] = {}

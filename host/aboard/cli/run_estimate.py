@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from aboard.cycles.estimate import CountedCycles
     from aboard.device.timing import Profile
 
-#: Cycles without wait states, and how they were estimated; two times None without an estimate.
+#: Cycles, with the waits for flash of the board, and how they were estimated; two times None without an estimate.
 Estimate = tuple[int | None, Basis | None]
 
 
@@ -44,7 +44,8 @@ def time(
     """Returns the time of the cycles of a run in an emulator; None without a clock rate or an estimate of cycles."""
     core = board.core()
     if counted is not None:
-        return EstimatedTime.counted(counted.run, core.mcpu.partition("+")[0], core.clock_hz)
+        flash = None if board.flash_timing is None else str(board.flash_timing)
+        return EstimatedTime.counted(counted.run, core.mcpu.partition("+")[0], core.clock_hz, flash)
     return EstimatedTime.of(manifest, instructions, core.clock_hz)
 
 

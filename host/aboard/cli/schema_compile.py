@@ -41,8 +41,7 @@ class OpInfo(Result):
         description="Instructions of the host, predicted from measurements of the kernel; null on a device."
     )
     estimated_cycles: int | None = Field(
-        description="Cycles of the host, predicted from measurements of the kernel, without wait states; null on a "
-        "device."
+        description="Cycles of the host, predicted from measurements of the kernel; null on a device."
     )
     device_cycles: int | None = Field(
         description="Cycles of the device that computes the operator, by the estimate of the device's own compiler; "
@@ -124,6 +123,10 @@ class PredictionInfo(Result):
     )
     rate: ErrorInfo | None = Field(
         description="Errors of cycles for each instruction; null if another core is used in place of the target's."
+    )
+    flash: str | None = Field(
+        description="Wait states and instruction cache of the board's flash, if cycles include the waits for it; null "
+        "for memory without wait states."
     )
 
 

@@ -99,7 +99,7 @@ class ProfileRow(Result):
     ticks: int = Field(description="Ticks of the device's counter.")
     instructions: int | None = Field(description="Instructions on an emulated board; null on other boards.")
     estimated_cycles: int | None = Field(
-        description="Cycles of the host's core without wait states, estimated as `estimated_cycles_basis` states; null "
+        description="Cycles of the host's core, estimated as `estimated_cycles_basis` states; null "
         "if there is no estimate, and on a device."
     )
     estimated_cycles_basis: Basis | None = Field(
@@ -128,7 +128,7 @@ class RunResult(Result):
         description="Cycles of one inference without the RPC; null if the board's counter does not count cycles."
     )
     estimated_cycles: int | None = Field(
-        description="Cycles of one inference without the RPC and without wait states of the memory, estimated as "
+        description="Cycles of one inference without the RPC, estimated as "
         "`estimated_cycles_basis` states; null if there is no estimate."
     )
     estimated_cycles_basis: Basis | None = Field(

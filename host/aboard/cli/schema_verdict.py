@@ -12,8 +12,8 @@ class EstimatedTimeInfo(Result):
     """How long a core would take for counted instructions: an estimate, not a measurement."""
 
     cycles: int = Field(
-        description="Cycles without wait states: by the core's table over each executed instruction, or instructions "
-        "times the kernels' cycles for each instruction."
+        description="Cycles: by the core's table over each executed instruction, or instructions times the kernels' "
+        "cycles for each instruction. They include the waits for flash if `flash` is not null."
     )
     seconds: float = Field(description="Time of these cycles at the board's clock rate.")
     core: str = Field(description="Core whose cycles were estimated.")
@@ -23,6 +23,10 @@ class EstimatedTimeInfo(Result):
     )
     basis: Basis = Field(
         description="`counted`: cycles of each executed instruction; `predicted`: cycles of the cost model."
+    )
+    flash: str | None = Field(
+        description="Wait states and instruction cache of the board's flash, if the cycles include the waits for it; "
+        "null for memory without wait states."
     )
 
 

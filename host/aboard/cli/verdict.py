@@ -53,6 +53,7 @@ def time_info(estimated: EstimatedTime) -> EstimatedTimeInfo:
         core=estimated.core,
         error=estimated.error,
         basis=estimated.basis,
+        flash=estimated.flash,
     )
 
 
@@ -104,7 +105,8 @@ def basis(estimated: EstimatedTimeInfo) -> str:
     else:
         error = "error not known" if estimated.error is None else f"up to {percent(estimated.error)} off"
     cycles = f"{estimated.cycles:,} cycles of {core_name(estimated.core)} at {mhz:.4g} MHz"
-    return f"estimated: {cycles} without wait states, {error}"
+    memory = "without wait states" if estimated.flash is None else f"with {estimated.flash}"
+    return f"estimated: {cycles} {memory}, {error}"
 
 
 def duration(seconds: float) -> str:

@@ -20,7 +20,9 @@ _TICKS_OFF = 2
 
 @dataclass(frozen=True)
 class CountedCycles:
-    """Cycles by the table of a core over executed instructions, for memory without wait states.
+    """Cycles by the table of a core over executed instructions, and those that it waits for the flash of the board.
+
+    Without `Board.flash_timing`, memory has no wait states.
 
     Attributes:
         run: Cycles of a run without profiling.
@@ -61,8 +63,13 @@ def _estimated(project: Project, counted: Sequence[CountedRun], duration: Durati
     times = core_times.timing(core)
     listed = listing.of_image(project.image, core)
     profiled = counted[1].nodes if len(counted) > 1 else {}
-    by_node = [times.cycles(node.counts, listed) for _, node in sorted(profiled.items())]
-    return CountedCycles(times.cycles(counted[0].counts, listed), tuple(by_node) if len(by_node) == nodes else None)
+    flash = project.board.flash_timing
+
+    def cycles(run: CountedRun) -> int:
+        return times.cycles(run.counts, listed) + (0 if flash is None else flash.cycles(run.lines))
+
+    by_node = [cycles(node) for _, node in sorted(profiled.items())]
+    return CountedCycles(cycles(counted[0]), tuple(by_node) if len(by_node) == nodes else None)
 
 
 def agrees(instructions: int, duration: Duration) -> bool:

@@ -7,10 +7,15 @@
  * the counter counts. `end` marks its end. In a profiled run every second pair of calls encloses a step of a node,
  * whose number shows in the address that the function `hook` then writes its time to.
  *
- * Arguments, addresses in hexadecimal: out=FILE code=FIRST:END align=A ticks=A end=A hook=FIRST:END nodes=ADDRESS:COUNT
+ * With `flash`, also the lines that the core waits for: reads of flash that neither the cache of code nor that of data
+ * holds. Both caches are fully associative and replace the line that was used least recently. A line of code behind the
+ * one that was executed last is read ahead.
  *
- * Output, for each timed run: "run", lines "<address> <executed> <left>" for all of it, and for each node of a profiled
- * run "node <number>" and such lines.
+ * Arguments, numbers in hexadecimal: out=FILE code=FIRST:END align=A ticks=A end=A hook=FIRST:END nodes=ADDRESS:COUNT
+ * flash=FIRST:END line=BYTES caches=LINES OF CODE:LINES OF DATA
+ *
+ * Output, for each timed run: "run", lines "<address> <executed> <left>" for all of it, with `flash` the line
+ * "lines <awaited> <read ahead>", and for each node of a profiled run "node <number>" and such lines.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -28,7 +33,7 @@ struct qemu_plugin_insn;
 struct qemu_info_t;
 enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
 enum qemu_plugin_op { QEMU_PLUGIN_INLINE_ADD_U64 };
-enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_R = 1, QEMU_PLUGIN_MEM_W };
+enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_W = 2, QEMU_PLUGIN_MEM_RW };
 typedef void (*qemu_plugin_tb_trans_cb)(qemu_plugin_id_t, struct qemu_plugin_tb *);
 typedef void (*qemu_plugin_udata_cb)(qemu_plugin_id_t, void *);
 typedef void (*qemu_plugin_vcpu_cb)(unsigned int, void *);
@@ -42,6 +47,7 @@ void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *, qemu_plug
 void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *, enum qemu_plugin_op, void *, uint64_t);
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *, qemu_plugin_mem_cb, enum qemu_plugin_cb_flags,
                                       enum qemu_plugin_mem_rw, void *);
+bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, size_t);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *);
@@ -55,6 +61,7 @@ EXPORTED int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *
 /* Different instructions that may be executed, and nodes of a model. */
 #define INSTRUCTIONS 65536
 #define NODES 1024
+#define CACHED_LINES 1024
 
 typedef struct {
     uint64_t first;
@@ -66,6 +73,20 @@ typedef struct {
     uint64_t left;
 } count_t;
 
+/* Lines of flash that no cache holds. */
+typedef struct {
+    uint64_t awaited;
+    uint64_t ahead;
+} lines_t;
+
+typedef struct {
+    uint32_t size;  /* In lines. */
+    uint32_t *slot; /* By line of flash the number of its slot, from 1; 0 if the cache does not hold the line. */
+    uint64_t line[CACHED_LINES + 1];
+    uint64_t used[CACHED_LINES + 1];
+    uint64_t clock;
+} cache_t;
+
 /* A block of instructions as QEMU translated it. */
 typedef struct {
     uint64_t start;
@@ -75,6 +96,7 @@ typedef struct {
 
 static const char *out;
 static range_t code, hook, nodes;
+static range_t flash, line_bytes, cache_lines;
 static uint64_t at_align, at_ticks, at_end;
 
 static uint32_t *numbers; /* Of instructions, by halfwords from the start of the code; 0 for none. */
@@ -82,6 +104,9 @@ static uint32_t known = 1;
 static uint64_t address_of[INSTRUCTIONS];
 static count_t now[INSTRUCTIONS], before[INSTRUCTIONS], total[INSTRUCTIONS], step[INSTRUCTIONS];
 static count_t *by_node[NODES];
+static cache_t code_cache, data_cache;
+static lines_t lines_now, lines_before, lines_total, lines_step, lines_by_node[NODES];
+static uint64_t executed_line; /* That was executed last. */
 static bool timing, pending;
 static uint32_t readings;
 static const block_t *previous;
@@ -106,11 +131,61 @@ static void add(count_t *to, const count_t *from) {
     }
 }
 
-static void print(const count_t *counts) {
+static void add_lines(lines_t *to, const lines_t *from) {
+    to->awaited += from->awaited;
+    to->ahead += from->ahead;
+}
+
+/* Reads a line of flash through a cache, and returns whether the cache held the line. */
+static bool held(cache_t *cache, uint64_t line) {
+    uint32_t slot = cache->slot[line];
+    const bool hit = slot != 0;
+    if (!hit) {
+        slot = 1;
+        for (uint32_t i = 2; i <= cache->size; ++i) {
+            slot = cache->used[i] < cache->used[slot] ? i : slot;
+        }
+        if (cache->used[slot] != 0) {
+            cache->slot[cache->line[slot]] = 0;
+        }
+        cache->line[slot] = line;
+        cache->slot[line] = slot;
+    }
+    cache->used[slot] = ++cache->clock;
+    return hit;
+}
+
+/* Executes the code from one address to another, the end excluded. */
+static void read_code(uint64_t address, uint64_t end) {
+    if (address < flash.first || end > flash.end || address >= end) {
+        return;
+    }
+    const uint64_t last = (end - 1 - flash.first) / line_bytes.first;
+    for (uint64_t line = (address - flash.first) / line_bytes.first; line <= last; ++line) {
+        if (!held(&code_cache, line)) {
+            *(line == executed_line + 1 ? &lines_now.ahead : &lines_now.awaited) += 1;
+        }
+        executed_line = line;
+    }
+}
+
+static void on_load(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data) {
+    (void)cpu;
+    (void)data;
+    if (!qemu_plugin_mem_is_store(info) && address >= flash.first && address < flash.end &&
+        !held(&data_cache, (address - flash.first) / line_bytes.first)) {
+        lines_now.awaited++;
+    }
+}
+
+static void print(const count_t *counts, const lines_t *lines) {
     for (uint32_t i = 0; i < known; ++i) {
         if (counts[i].executed != 0) {
             fprintf(file, "%" PRIx64 " %" PRIu64 " %" PRIu64 "\n", address_of[i], counts[i].executed, counts[i].left);
         }
+    }
+    if (flash.end != 0) {
+        fprintf(file, "lines %" PRIu64 " %" PRIu64 "\n", lines->awaited, lines->ahead);
     }
 }
 
@@ -121,6 +196,8 @@ static void on_align(unsigned int cpu, void *data) {
     pending = false;
     readings = 0;
     memset(total, 0, sizeof total);
+    lines_total = (lines_t){0, 0};
+    memset(lines_by_node, 0, sizeof lines_by_node);
     for (uint32_t i = 0; i < NODES; ++i) {
         free(by_node[i]);
         by_node[i] = NULL;
@@ -138,8 +215,11 @@ static void on_ticks(unsigned int cpu, void *data) {
         step[i].executed = now[i].executed - before[i].executed;
         step[i].left = now[i].left - before[i].left;
     }
+    lines_step = (lines_t){lines_now.awaited - lines_before.awaited, lines_now.ahead - lines_before.ahead};
+    lines_before = lines_now;
     if (readings > 0) {
         add(total, step);
+        add_lines(&lines_total, &lines_step);
     }
     readings++;
     pending = readings > 1 && readings % 2 == 1;
@@ -159,6 +239,7 @@ static void on_store(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t addr
     }
     if (by_node[node] != NULL) {
         add(by_node[node], step);
+        add_lines(&lines_by_node[node], &lines_step);
     }
     pending = false;
 }
@@ -171,11 +252,11 @@ static void on_end(unsigned int cpu, void *data) {
     }
     timing = false;
     fprintf(file, "run\n");
-    print(total);
+    print(total, &lines_total);
     for (uint32_t i = 0; i < NODES; ++i) {
         if (by_node[i] != NULL) {
             fprintf(file, "node %" PRIu32 "\n", i);
-            print(by_node[i]);
+            print(by_node[i], &lines_by_node[i]);
         }
     }
     fflush(file);
@@ -188,6 +269,7 @@ static void on_block(unsigned int cpu, void *data) {
         now[previous->last].left++;
     }
     previous = block;
+    read_code(block->start, block->next);
 }
 
 static void mark(struct qemu_plugin_insn *instruction, uint64_t address) {
@@ -202,6 +284,10 @@ static void mark(struct qemu_plugin_insn *instruction, uint64_t address) {
     }
     if (address >= hook.first && address < hook.end) {
         qemu_plugin_register_vcpu_mem_cb(instruction, on_store, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_W, NULL);
+    }
+    if (flash.end != 0) {
+        /* QEMU 7.2 takes a request for loads alone for one of stores. */
+        qemu_plugin_register_vcpu_mem_cb(instruction, on_load, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, NULL);
     }
 }
 
@@ -241,6 +327,13 @@ static range_t pair(const char *text) {
     return found;
 }
 
+/* Makes a cache of a number of lines, at least one: a core reads a line once for all of its words. */
+static bool made(cache_t *cache, uint64_t size) {
+    cache->size = size == 0 ? 1 : (uint32_t)(size < CACHED_LINES ? size : CACHED_LINES);
+    cache->slot = calloc((flash.end - flash.first) / line_bytes.first + 1, sizeof *cache->slot);
+    return cache->slot != NULL;
+}
+
 int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info, int argc, char **argv) {
     (void)info;
     for (int i = 0; i < argc; ++i) {
@@ -251,7 +344,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info, int
             uint64_t *address;
             range_t *range;
         } options[] = {{"align", &at_align, NULL}, {"ticks", &at_ticks, NULL}, {"end", &at_end, NULL},
-                       {"code", NULL, &code},      {"hook", NULL, &hook},      {"nodes", NULL, &nodes}};
+                       {"code", NULL, &code},      {"hook", NULL, &hook},      {"nodes", NULL, &nodes},
+                       {"flash", NULL, &flash},    {"line", NULL, &line_bytes}, {"caches", NULL, &cache_lines}};
         if (length == 3 && strncmp(argv[i], "out", length) == 0) {
             out = value + 1;
         }
@@ -270,6 +364,11 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info, int
     file = out == NULL ? NULL : fopen(out, "w");
     if (numbers == NULL || file == NULL) {
         fprintf(stderr, "histogram: no code or no file to write, expected code=FIRST:END and out=FILE\n");
+        return 1;
+    }
+    if (flash.end != 0 && (line_bytes.first == 0 || !made(&code_cache, cache_lines.first) ||
+                           !made(&data_cache, cache_lines.end))) {
+        fprintf(stderr, "histogram: no lines of flash, expected line=BYTES and memory for them\n");
         return 1;
     }
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);

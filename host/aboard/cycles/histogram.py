@@ -11,6 +11,8 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 
+from aboard.boards.board import Board
+from aboard.boards.memory_records import Lines
 from aboard.errors import ToolError
 
 #: Functions of the firmware that delimit a timed run, by their names in the plugin.
@@ -44,10 +46,12 @@ class CountedRun:
     Attributes:
         counts: The counts.
         nodes: By number the nodes of a run with profiling, each with all its steps; empty without profiling.
+        lines: Lines of flash that no cache held; none if the board does not state how its flash is read.
     """
 
     counts: dict[int, Count] = field(default_factory=dict)
     nodes: dict[int, CountedRun] = field(default_factory=dict)
+    lines: Lines = field(default=Lines(0, 0))
 
     @property
     def instructions(self) -> int:
@@ -70,9 +74,21 @@ def parse(text: str) -> list[CountedRun]:
             runs.append(current)
         elif words[0] == "node":
             current = runs[-1].nodes[int(words[1])] = CountedRun()
+        elif words[0] == "lines":
+            current.lines = Lines(int(words[1]), int(words[2]))
         else:
             current.counts[int(words[0], 16)] = Count(int(words[1]), int(words[2]))
     return runs
+
+
+def fetch_arguments(board: Board) -> list[str]:
+    """Returns the arguments of the plugin that describe the reads of a board's flash; none if its file does not."""
+    flash, timing = board.load_memory, board.flash_timing
+    if flash is None or timing is None:
+        return []
+    fetch = timing.fetch
+    code, data = (size // fetch.line_bytes for size in (fetch.code_cache_bytes, fetch.data_cache_bytes))
+    return [f"flash={flash.address:x}:{flash.end:x}", f"line={fetch.line_bytes:x}", f"caches={code:x}:{data:x}"]
 
 
 def arguments(image: Path, marks: Mapping[str, str] = MARKS) -> list[str]:

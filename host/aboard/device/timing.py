@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aboard.base.manifest import Manifest
-from aboard.base.manifest_records import ErrorRecord, NodeRecord
+from aboard.base.manifest_records import ErrorRecord, NodeRecord, PredictionRecord
 from aboard.base.table import Label, table
 from aboard.device.tensor_io import Values
 
@@ -22,7 +22,9 @@ Basis = Literal["counted", "predicted"]
 
 
 def predicted_cycles(manifest: Manifest, instructions: int | None) -> int | None:
-    """Returns the cycles of a run by the cost model, for memory without wait states; None without all nodes' estimates.
+    """Returns the cycles of a run by the cost model; None without all nodes' estimates.
+
+    They include the waits for flash if `manifest.prediction.flash` names its wait states.
 
     Args:
         manifest: The model.
@@ -63,14 +65,15 @@ class EstimatedTime:
     """The estimated time that a core needs for instructions that an emulator counted.
 
     Attributes:
-        cycles: Cycles for memory without wait states: by the core's table over each executed instruction, or
-            instructions times the cycles an instruction of the model's kernels.
+        cycles: By the core's table over each executed instruction, or instructions times the cycles an instruction of
+            the model's kernels.
         seconds: Cycles divided by the board's clock rate.
         core: The core that the estimate is for. It differs from the board's core if that core was never measured.
         error: Largest relative error among models that were left out of the fit. If instructions were counted, it is
             the error of cycles an instruction, else of cycles. None if another core was used in place of the board's,
             or if the cycles are counted.
         basis: `counted` for cycles over each executed instruction, `predicted` for those of the cost model.
+        flash: Wait states and cache of the flash that the cycles include waits for, in words; None without wait states.
     """
 
     cycles: int
@@ -78,6 +81,7 @@ class EstimatedTime:
     core: str
     error: float | None
     basis: Basis = "predicted"
+    flash: str | None = None
 
     @classmethod
     def of(cls, manifest: Manifest, instructions: int | None, clock_hz: int | None) -> EstimatedTime | None:
@@ -85,12 +89,12 @@ class EstimatedTime:
         cycles, known = predicted_cycles(manifest, instructions), manifest.prediction
         if instructions is None or clock_hz is None or cycles is None or known is None:
             return None
-        return cls._made(cycles, clock_hz, known.core, known.rate)
+        return cls._made(cycles, clock_hz, known, known.rate)
 
     @classmethod
-    def counted(cls, cycles: int, core: str, clock_hz: int | None) -> EstimatedTime | None:
+    def counted(cls, cycles: int, core: str, clock_hz: int | None, flash: str | None = None) -> EstimatedTime | None:
         """Returns the estimate from cycles over each executed instruction; None without a clock rate."""
-        return None if clock_hz is None else cls(cycles, cycles / clock_hz, core, None, "counted")
+        return None if clock_hz is None else cls(cycles, cycles / clock_hz, core, None, "counted", flash)
 
     @classmethod
     def predicted(cls, manifest: Manifest, clock_hz: int | None) -> EstimatedTime | None:
@@ -99,11 +103,12 @@ class EstimatedTime:
         known = manifest.prediction
         if clock_hz is None or known is None or None in cycles:
             return None
-        return cls._made(sum(n or 0 for n in cycles), clock_hz, known.core, known.cycles)
+        return cls._made(sum(n or 0 for n in cycles), clock_hz, known, known.cycles)
 
     @classmethod
-    def _made(cls, cycles: int, clock_hz: int, core: str, error: ErrorRecord | None) -> EstimatedTime:
-        return cls(cycles, cycles / clock_hz, core, None if error is None else error.most)
+    def _made(cls, cycles: int, clock_hz: int, known: PredictionRecord, error: ErrorRecord | None) -> EstimatedTime:
+        most = None if error is None else error.most
+        return cls(cycles, cycles / clock_hz, known.core, most, flash=known.flash)
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,9 @@ from aboard.emit.instances import Instances
 from aboard.ir import Rounding, Tensor
 from aboard.kernels.contract import ExternalCall, View
 from aboard.kernels.control import ControlCall, distinct
+from aboard.kernels.select import stalls
 from aboard.kernels.select.cost_model import Prediction
-from aboard.kernels.select.measured import model_errors, nearest
+from aboard.kernels.select.measured import fetches, model_errors, nearest
 from aboard.memory.arenas import Layout
 from aboard.memory.problem import round_up
 from aboard.ops.subgraph import SubgraphAttributes
@@ -218,7 +219,12 @@ def prediction(target: Target) -> PredictionRecord:
     """Returns the error of the estimates for a target's host."""
     core = nearest(target, is_float=False)[0]
     own = core == target.host.cpu.base
-    return PredictionRecord(core=core, **(model_errors()[core] if own else {}))
+    errors = dict(model_errors()[core]) if own else {}
+    flash = stalls.timing(target)
+    if flash is None:
+        return PredictionRecord(core=core, **errors)
+    waits = fetches(core, flash.fetch.key)
+    return PredictionRecord(core=core, **errors | dict(waits.errors if waits else {}), flash=str(flash))
 
 
 def arenas(layout: Layout) -> tuple[ArenaRecord, ...]:

@@ -159,7 +159,7 @@ class QemuRunner(Runner):
         if folder is None:
             return []
         try:
-            places = histogram.arguments(image)
+            places = [*histogram.arguments(image), *histogram.fetch_arguments(self.board)]
             library = plugin.build(folder, program)
         except (ToolError, OSError, subprocess.SubprocessError) as error:
             _LOG.info("instructions are not counted one by one: %s", error)

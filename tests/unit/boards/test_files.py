@@ -499,6 +499,7 @@ def test_the_manual_names_every_key() -> None:
         files.Soc,
         board.Core,
         board.Memory,
+        board.Fetch,
         board.Uart,
         board.Counter,
         board.Interrupts,

@@ -13,7 +13,8 @@ from pydantic import BaseModel
 from aboard import boards
 from aboard.base import resources
 from aboard.boards import board as records
-from aboard.boards.board import Board
+from aboard.boards.board import Board, Fetch, FlashTiming
+from aboard.boards.memory_records import Lines
 from aboard.errors import BoardError, TargetError
 from aboard.target import Target
 from aboard.target.origins import origins
@@ -156,6 +157,25 @@ def test_wait_states_are_those_that_the_start_up_code_sets() -> None:
     assert written["st/stm32f446re"] == 5
 
 
+def test_the_flash_of_a_board_takes_wait_states_for_each_line_that_no_cache_holds() -> None:
+    timing = boards.load("st/nucleo_f446re").flash_timing
+    assert timing is not None
+    assert (timing.wait_states, timing.fetch.key) == (5, "16/1024/128")
+    # The read of six cycles begins with the line before, whose four instructions take four.
+    assert timing.cycles(Lines(10, 0)) == 50
+    assert timing.cycles(Lines(10, 3)) == 56
+    assert str(timing) == "5 wait states, 1,024 bytes of instruction cache"
+    assert str(FlashTiming(1, Fetch(line_bytes=8, code_cache_bytes=0, data_cache_bytes=0))) == (
+        "1 wait state, no instruction cache"
+    )
+
+
+def test_boards_that_run_from_memory_without_wait_states_have_no_timing_of_flash() -> None:
+    assert boards.load("arm/mps2_an386").flash_timing is None
+    # The caches of Cortex-M7 are those of the core.
+    assert boards.load("st/nucleo_f746zg").flash_timing is None
+
+
 def is_record(value: object) -> bool:
     return isinstance(value, type) and issubclass(value, BaseModel)
 
@@ -223,6 +243,31 @@ SOC_ERRORS = {
         r"memory\.2\.size: unknown key.*Did you mean size_bytes",
     ),
     "unknown core of the table": ("cortex-m33+nodsp+nofp", "cortex-m34", r"core cortex-m34: unknown.*cortex-m33"),
+    "line of no power of two": (
+        'load = ["app"]',
+        'load = ["app"]\nfetch = { line_bytes = 12, code_cache_bytes = 0, data_cache_bytes = 0 }',
+        r"memory\.0\.fetch.*: line_bytes is no power of two, got 12, expected 4, 8, 16",
+    ),
+    "cache of no whole lines": (
+        'load = ["app"]',
+        'load = ["app"]\nfetch = { line_bytes = 16, code_cache_bytes = 1_024, data_cache_bytes = 100 }',
+        r"data_cache_bytes is no number of lines, got 100, expected a multiple of line_bytes = 16 up to 16384",
+    ),
+    "cache of too many lines": (
+        'load = ["app"]',
+        'load = ["app"]\nfetch = { line_bytes = 16, code_cache_bytes = 32_768, data_cache_bytes = 0 }',
+        r"code_cache_bytes is no number of lines, got 32768",
+    ),
+    "fetch of a region that holds no code": (
+        'load = ["app"]',
+        "fetch = { line_bytes = 16, code_cache_bytes = 0, data_cache_bytes = 0 }",
+        r"memory\.0.*: fetch of a region without load = true, got flash, expected the region of the code",
+    ),
+    "fetch without wait states": (
+        'load = ["app"]',
+        'load = ["app"]\nfetch = { line_bytes = 16, code_cache_bytes = 0, data_cache_bytes = 0 }',
+        r"memory: flash has fetch and core app no wait_states, expected both or none",
+    ),
     "beyond the addresses": (
         "address = 0x2000_0000\nsize_bytes = 0x400",
         "address = 0xFFFF_FFF0\nsize_bytes = 0x400",

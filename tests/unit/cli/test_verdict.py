@@ -56,6 +56,16 @@ def test_a_prediction_has_the_error_of_cycles() -> None:
     assert found == EstimatedTime(1680, 1680e-6, "cortex-m0", 0.1)
 
 
+def test_a_prediction_names_the_wait_states_that_it_includes() -> None:
+    known = PredictionRecord(core="cortex-m4", models=5, cycles=CYCLES, rate=RATE, flash="3 wait states, no cache")
+    found = EstimatedTime.predicted(model(node(1000, 1500), prediction=known), 1_000_000)
+    assert found is not None
+    assert time_info(found).flash == "3 wait states, no cache"
+    assert time_text(None, time_info(found)) == (
+        "about 1.5 ms, estimated: 1,500 cycles of Cortex-M4 at 1 MHz with 3 wait states, no cache, up to 10 % off"
+    )
+
+
 def test_another_core_stands_in_without_an_error() -> None:
     borrowed = PredictionRecord(core="cortex-m4")
     found = EstimatedTime.of(model(node(10, 20), prediction=borrowed), 1000, 480_000_000)

@@ -12,9 +12,10 @@ import pytest
 from aboard import boards
 from aboard.base import programs
 from aboard.base.manifest_records import NodeRecord
+from aboard.boards.memory_records import Lines
 from aboard.cli import run_estimate
 from aboard.cli.verdict import time_info, time_text
-from aboard.cycles import core_times, estimate, listing
+from aboard.cycles import core_times, estimate, histogram, listing
 from aboard.cycles.estimate import CountedCycles
 from aboard.cycles.histogram import Count, CountedRun
 from aboard.device.timing import Duration, NodeTime, Profile, RunResult
@@ -54,6 +55,32 @@ def test_executed_instructions_take_the_cycles_of_the_table(project: Any) -> Non
     assert estimate.of(project, [LOOP], DURATION, 1) == CountedCycles(CYCLES, None)
     profiled = CountedRun(LOOP.counts, {0: LOOP, 1: CountedRun({0x102: Count(4, 0)})})
     assert estimate.of(project, [LOOP, profiled], DURATION, 2) == CountedCycles(CYCLES, (CYCLES, 4))
+
+
+def test_lines_of_flash_take_the_wait_states_of_the_board(project: Any) -> None:
+    run = replace(LOOP, lines=Lines(7, 3))
+    profiled = CountedRun(LOOP.counts, {0: run})
+    assert estimate.of(project, [run, profiled], DURATION, 1) == CountedCycles(CYCLES, (CYCLES,))
+    project.board = boards.load("netduino/netduinoplus2")
+    waited = 7 * 5 + 3 * (5 + 1 - 4)
+    assert estimate.of(project, [run, profiled], DURATION, 1) == CountedCycles(CYCLES + waited, (CYCLES + waited,))
+    found = run_estimate.time(project.board, tiny_manifest("cortex-m4", "m"), 30, CountedCycles(50, None))
+    assert found is not None
+    assert time_text(None, time_info(found)) == (
+        "about 0.298 us, estimated: 50 cycles of Cortex-M4 at 168 MHz with 5 wait states, 1,024 bytes of instruction "
+        "cache, counted instruction by instruction"
+    )
+
+
+def test_the_plugin_is_told_and_tells_of_lines() -> None:
+    assert histogram.fetch_arguments(boards.load("arm/mps2_an386")) == []
+    assert histogram.fetch_arguments(boards.load("netduino/netduinoplus2")) == [
+        "flash=8000000:8100000",
+        "line=10",
+        "caches=40:8",
+    ]
+    (run,) = histogram.parse("run\n100 10 9\nlines 7 3\nnode 2\n100 5 4\nlines 4 1\n")
+    assert run == CountedRun({0x100: Count(10, 9)}, {2: CountedRun({0x100: Count(5, 4)}, {}, Lines(4, 1))}, Lines(7, 3))
 
 
 def test_nodes_are_counted_all_or_none(project: Any) -> None:

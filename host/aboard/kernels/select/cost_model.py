@@ -7,6 +7,8 @@ Instructions and cycles come from the first available of these sources:
 3. measurements of another kernel of the op;
 4. the average element on the core most like the target's.
 
+Cycles include those that the core waits for its flash, on boards whose file states wait states and caches (`stalls`).
+
 Only the first is `is_measured`, and a prediction names its source. Flash is the exact size of the packed constants,
 plus the measured code of the kernel's C function (`code_size`). RAM is the scratch.
 
@@ -19,14 +21,14 @@ priced, the more specific one is assumed to be the faster (`specific`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from statistics import median
 
 from aboard.ir import Node
 from aboard.kernels import registry
 from aboard.kernels.contract import Call, Implementation, View
-from aboard.kernels.select import measured
+from aboard.kernels.select import measured, stalls
 from aboard.kernels.select.flash import pieces
 from aboard.kernels.select.work import Work, work
 from aboard.target import Target
@@ -159,6 +161,24 @@ def predict(
     """
     done = work(node, slow_epilogue=call is not None and call.slow_epilogue)
     function = "" if call is None else call.function
+    found = _without_waits(node, (implementation, function), target, rows, calls, growth, done, formula)
+    terms = {"setup": 1.0, **{term: growth * count for term, count in done.terms.items()}}
+    waited = stalls.cycles(target, (node.op, implementation, function), terms, found.cycles)
+    return replace(found, cycles=found.cycles + waited) if waited else found
+
+
+def _without_waits(
+    node: Node,
+    kernel: tuple[str, str],
+    target: Target,
+    rows: Sequence[measured.KernelMeasurement] | None,
+    calls: int,
+    growth: float,
+    done: Work,
+    formula: float | None,
+) -> Prediction:
+    """Returns the prediction for memory without wait states; `kernel` is implementation and C function."""
+    implementation, function = kernel
     cores = measured.nearest(target, is_float=node.output.dtype.is_float)
     in_cycles = measured.has_cycles(target)
     if rows is None:

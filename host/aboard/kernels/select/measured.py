@@ -8,7 +8,10 @@ A file contains
 - `code`: by `-opt` and C function, bytes of an instance of the function and of the functions that its instances share.
   `tests/bench/code_sizes.py` builds the benchmark models and reads their images;
 - `cycles`: where the cycles of the core's instructions are from, `table` (its manual) or `approximation`;
-- `errors`: relative errors of predictions of whole models, each left out of the fit in turn.
+- `errors`: relative errors of predictions of whole models, each left out of the fit in turn;
+- `fetches`, of Cortex-M4: by sizes of line and caches (`Fetch.key`) and kernel, lines of flash for each term of work,
+  `awaited` and read `ahead`, by `tests/bench/fetches.py`; `fetch_errors`: by sizes the errors with wait states, and the
+  `typical` lines of a cycle by op.
 
 A core without a file uses the figures of the core most like it.
 """
@@ -99,6 +102,21 @@ class CodeMeasurement:
     shared: Mapping[str, float]
 
 
+@dataclass(frozen=True)
+class FetchMeasurements:
+    """Measured lines of flash for some sizes of line and caches on a core.
+
+    Attributes:
+        kernels: By op, implementation and C function, the lines of each term of the work: awaited, and read ahead.
+        typical: By op, and for other ops by "", the median lines of a cycle: awaited, and read ahead.
+        errors: Relative errors of predictions of whole models with wait states, as in `model_errors`.
+    """
+
+    kernels: Mapping[tuple[str, str, str], tuple[Mapping[str, float], Mapping[str, float]]]
+    typical: Mapping[str, tuple[float, float]]
+    errors: Mapping[str, Mapping[str, float]]
+
+
 @cache
 def _files() -> Mapping[str, Mapping[str, Any]]:
     """Returns the files by core, in alphabetical order."""
@@ -133,9 +151,26 @@ def code() -> tuple[CodeMeasurement, ...]:
     return tuple(CodeMeasurement(core, **row) for core, content in _files().items() for row in content["code"])
 
 
+@cache
+def fetches(core: str, key: str) -> FetchMeasurements | None:
+    """Returns the measured lines of a core's kernels; None if the sizes were not measured on the core.
+
+    Args:
+        core: The core.
+        key: The sizes, `Fetch.key`.
+    """
+    content = _files().get(core, {})
+    found = content.get("fetch_errors", {}).get(key)
+    if found is None:
+        return None
+    rows = (row for row in content["fetches"] if row["fetch"] == key)
+    by_kernel = {(row["op"], row["implementation"], row["function"]): (row["awaited"], row["ahead"]) for row in rows}
+    return FetchMeasurements(by_kernel, found["typical"], {name: found[name] for name in ("cycles", "rate")})
+
+
 def read_again() -> None:
     """Reads the files again after a change."""
-    for reader in (_files, kernels, code):
+    for reader in (_files, kernels, code, fetches):
         reader.cache_clear()
 
 
