@@ -343,8 +343,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info, int
             const char *name;
             uint64_t *address;
             range_t *range;
-        } options[] = {{"align", &at_align, NULL}, {"ticks", &at_ticks, NULL}, {"end", &at_end, NULL},
-                       {"code", NULL, &code},      {"hook", NULL, &hook},      {"nodes", NULL, &nodes},
+        } options[] = {{"align", &at_align, NULL}, {"ticks", &at_ticks, NULL},  {"end", &at_end, NULL},
+                       {"code", NULL, &code},      {"hook", NULL, &hook},       {"nodes", NULL, &nodes},
                        {"flash", NULL, &flash},    {"line", NULL, &line_bytes}, {"caches", NULL, &cache_lines}};
         if (length == 3 && strncmp(argv[i], "out", length) == 0) {
             out = value + 1;
@@ -366,8 +366,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info, int
         fprintf(stderr, "histogram: no code or no file to write, expected code=FIRST:END and out=FILE\n");
         return 1;
     }
-    if (flash.end != 0 && (line_bytes.first == 0 || !made(&code_cache, cache_lines.first) ||
-                           !made(&data_cache, cache_lines.end))) {
+    if (flash.end != 0 &&
+        (line_bytes.first == 0 || !made(&code_cache, cache_lines.first) || !made(&data_cache, cache_lines.end))) {
         fprintf(stderr, "histogram: no lines of flash, expected line=BYTES and memory for them\n");
         return 1;
     }
