@@ -95,10 +95,10 @@ def test_weights_are_counted_once(digits: aboard.Module) -> None:
 
 
 #: Types, claims and preferences: in every run half of them, which has each pair of values.
-PLAIN = list(itertools.product([np.int8, np.float32], ["", "-claim-nodes=0,2,4,6,8,10,12,14,16"], ["size", "balanced"]))
+CALLS = list(itertools.product([np.int8, np.float32], ["", "-claim-nodes=0,2,4,6,8,10,12,14,16"], ["size", "balanced"]))
 
 
-@pytest.mark.parametrize(("dtype", "claims", "opt"), either(PLAIN, [PLAIN[index] for index in (0, 3, 5, 6)]))
+@pytest.mark.parametrize(("dtype", "claims", "opt"), either(CALLS, [CALLS[index] for index in (0, 3, 5, 6)]))
 def test_every_op_is_exact_as_a_plain_call(dtype: type, claims: str, opt: str) -> None:
     model = zoo.many_ops(dtype)
     both = aboard.compile(model, target=f"c -runtime=host -opt={opt} + {SECOND} {claims}", name="zoo")

@@ -12,7 +12,7 @@ import pytest
 from aboard.errors import AboardError
 from aboard.importers import load
 from aboard.ops import interpreter
-from support.examples import examples
+from support.examples import either
 from support.markdown import CHECKOUT
 
 FILES = sorted((CHECKOUT / "tests" / "data" / "onnx").glob("sklearn_*.onnx"))
@@ -48,7 +48,7 @@ def change(draw: random.Random, attribute: Any) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_mutants(seed: int) -> None:
     draw, ran, refused = random.Random(seed), 0, 0
-    for _ in range(examples(100)):
+    for _ in range(either(100, 20)):
         model = onnx.load(draw.choice(FILES))
         nodes = [node for node in model.graph.node if node.domain == "ai.onnx.ml" and node.attribute]
         if not nodes:
