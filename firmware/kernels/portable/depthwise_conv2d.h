@@ -54,39 +54,49 @@ ABOARD_INLINE int32_t aboard_depthwise_conv2d_extent(const aboard_depthwise_conv
     return (s->window_height - 1) * s->dilation_h + 1;
 }
 
+/** The operand of a layer with padding, and how its rows are copied. Not the parameters themselves: gcc would load each
+ * of them again after a call that has their address, unless they are static. */
+typedef struct {
+    aboard_view_t in;
+    int32_t in_height;
+    int32_t depth; /**< Rows of the line buffer. */
+    int32_t cols;  /**< Pixels of a copied row. */
+    int32_t stride_h;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t zero_point;
+} aboard_depthwise_conv2d_lines_t;
+
 /** Copies row `y` of an image, which may be outside the image, with its padding. */
-ABOARD_INLINE void aboard_depthwise_conv2d_s8_fill_row(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in,
+ABOARD_INLINE void aboard_depthwise_conv2d_s8_fill_row(const aboard_depthwise_conv2d_lines_t *p, const int8_t *in,
                                                        int32_t image, int32_t y, int8_t *to) {
-    const aboard_depthwise_conv2d_shape_t *s = &p->shape;
-    const int32_t channels = s->in.channels;
-    if (y < 0 || y >= s->in_height) {
-        aboard_im2col_fill_shared(to, p->zero_point, p->buffered_cols * channels);
+    const int32_t channels = p->in.channels;
+    if (y < 0 || y >= p->in_height) {
+        aboard_im2col_fill_shared(to, p->zero_point, p->cols * channels);
         return;
     }
-    const int32_t left = ABOARD_MIN(s->pad_left, p->buffered_cols);
-    const int32_t cols = ABOARD_MIN(s->in.cols, p->buffered_cols - left);
-    const int8_t *from = aboard_row_s8(&s->in, in, image * s->in_height + y);
+    const int32_t left = ABOARD_MIN(p->pad_left, p->cols);
+    const int32_t cols = ABOARD_MIN(p->in.cols, p->cols - left);
+    const int8_t *from = aboard_row_s8(&p->in, in, image * p->in_height + y);
     to = aboard_im2col_fill_shared(to, p->zero_point, left * channels);
-    if (s->in.pixel_stride == channels) {
+    if (p->in.pixel_stride == channels) {
         to = aboard_im2col_copy_shared(to, from, cols * channels);
     } else {
         for (int32_t x = 0; x < cols; ++x) {
-            to = aboard_im2col_copy_shared(to, from + x * s->in.pixel_stride, channels);
+            to = aboard_im2col_copy_shared(to, from + x * p->in.pixel_stride, channels);
         }
     }
-    aboard_im2col_fill_shared(to, p->zero_point, (p->buffered_cols - left - cols) * channels);
+    aboard_im2col_fill_shared(to, p->zero_point, (p->cols - left - cols) * channels);
 }
 
 /** Copies the rows that row `y` of the result needs and row `y - 1` did not; calls come in order within an image.
  * Not inlined: one copy serves all layers of a model. */
-ABOARD_SHARED void aboard_depthwise_conv2d_s8_fill(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in,
+ABOARD_SHARED void aboard_depthwise_conv2d_s8_fill(const aboard_depthwise_conv2d_lines_t *p, const int8_t *in,
                                                    int32_t image, int32_t y, int8_t *lines) {
-    const aboard_depthwise_conv2d_shape_t *s = &p->shape;
-    const int32_t depth = aboard_depthwise_conv2d_extent(s);
-    const int32_t fresh = y == 0 ? depth : ABOARD_MIN(depth, s->stride_h);
-    for (int32_t row = y * s->stride_h + depth - fresh; row < y * s->stride_h + depth; ++row) {
-        aboard_depthwise_conv2d_s8_fill_row(p, in, image, row - s->pad_top,
-                                            lines + row % depth * (p->buffered_cols * s->in.channels));
+    const int32_t fresh = y == 0 ? p->depth : ABOARD_MIN(p->depth, p->stride_h);
+    for (int32_t row = y * p->stride_h + p->depth - fresh; row < y * p->stride_h + p->depth; ++row) {
+        aboard_depthwise_conv2d_s8_fill_row(p, in, image, row - p->pad_top,
+                                            lines + row % p->depth * (p->cols * p->in.channels));
     }
 }
 
@@ -217,11 +227,19 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8(const aboard_depthwise_conv2d_s8_t
                                               const int8_t *weights, const int32_t *constants, int8_t *lines,
                                               int32_t first, int32_t last) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
+    const aboard_depthwise_conv2d_lines_t copied = {.in = s->in,
+                                                    .in_height = s->in_height,
+                                                    .depth = aboard_depthwise_conv2d_extent(s),
+                                                    .cols = p->buffered_cols,
+                                                    .stride_h = s->stride_h,
+                                                    .pad_top = s->pad_top,
+                                                    .pad_left = s->pad_left,
+                                                    .zero_point = p->zero_point};
     for (int32_t r = first; r < last; ++r) {
         const int32_t image = s->out.rows == s->out_height ? 0 : r / s->out_height;
         const int32_t y = r - image * s->out_height;
         if (p->buffered_cols > 0) {
-            aboard_depthwise_conv2d_s8_fill(p, in, image, y, lines);
+            aboard_depthwise_conv2d_s8_fill(&copied, in, image, y, lines);
         }
         aboard_depthwise_conv2d_s8_result_row(p, in, weights, constants, lines, image, y,
                                               aboard_row_out_s8(&s->out, out, r));
