@@ -8,7 +8,7 @@ no benchmark uses; and drawn layers, for fits that hold beyond the benchmarks.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from ops.test_svdf import Filter
 from support import layer_shapes, models, reductions, sequences, zoo
 from support.layer_shapes import LayerShape
 from support.reductions import Case
+from support.tflite_builder import ModelBuilder
 
 #: Models of recurrent operators and of those of the audio front end.
 RECURRENT = ("lstm", "lstm_f32", "svdf", sequences.FRONT_END)
@@ -106,6 +107,9 @@ FLOATS = {
     ),
 }
 
+#: Elements of conversions from and to float32, whose cost is that of a library where a core has no FPU.
+CONVERSIONS = {"conversions_small": (60, 392), "conversions_large": (150, 520)}
+
 #: Models whose predictions are compared with what was measured, each from the samples of all others.
 LEFT_OUT = (*models.INT8, models.SHIPPED, *(f"drawn_{seed}" for seed in DRAWN), *(f"drawn_others_{n}" for n in OTHERS))
 
@@ -128,8 +132,22 @@ def generated() -> dict[str, Callable[[], bytes]]:
     made |= {name: partial(reductions.model, cases) for name, cases in REDUCTIONS.items()}
     made |= {name: partial(layer_shapes.model, layers, dtype=np.float32) for name, layers in FLOATS.items()}
     made |= {name: layer.model for name, layer in INT16.items()}
+    made |= {name: partial(conversions, elements) for name, elements in CONVERSIONS.items()}
     made |= {f"drawn_others_{seed}": partial(zoo.drawn_others, seed) for seed in OTHERS}
     return made | {f"drawn_{seed}": partial(zoo.drawn_layers, seed, most=most) for seed, most in DRAWN.items()}
+
+
+def conversions(elements: Sequence[int]) -> bytes:
+    """Returns a model with a QUANTIZE and a DEQUANTIZE of each number of elements."""
+    build = ModelBuilder()
+    for number, count in enumerate(elements):
+        for kind, (source, result) in {"QUANTIZE": ("x", "q"), "DEQUANTIZE": ("r", "y")}.items():
+            for name in (source, result):
+                quant = {"scale": 0.04, "zero_point": -9} if name in "qr" else {}
+                build.tensor(f"{name}{number}", (1, count), np.int8 if quant else np.float32, **quant)
+            build.op(kind, [f"{source}{number}"], [f"{result}{number}"])
+    names = range(len(elements))
+    return build.build([f"{x}{n}" for n in names for x in "xr"], [f"{y}{n}" for n in names for y in "qy"])
 
 
 def shows_all_kernels(name: str) -> bool:
