@@ -33,6 +33,10 @@ from aboard.tuning.choice import DEFAULTS, Tuning
 #: Attributes of a target that hold for a whole model, and not for a graph inside a node.
 _OF_MODEL = ("arena", "flash-max", "input", "ram-max", "state")
 
+#: Largest number of instructions with `-opt=size`, as a factor of those with `-opt=balanced`, as predicted, on cores
+#: where the latter has no cascades because they take long (`search.is_plain_by_default`).
+MOST_INSTRUCTIONS = 1.1
+
 #: Number of choices of kernel variants for `-flash-max`: as predicted, with the code of cascades, and the smallest.
 _FLASH_ATTEMPTS = 3
 
@@ -90,15 +94,18 @@ def _balanced(target: Target) -> Target:
 def _smallest(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:
     """Returns the first schedule for `-opt=size` that certainly needs no more than the schedule for `-opt=balanced`.
 
-    Where `-opt=balanced` has no cascades, it certainly needs no more than the kernels of `-opt=balanced` in cascades.
+    Where `-opt=balanced` has no cascades, it certainly needs no more than the kernels of `-opt=balanced` in cascades,
+    if these do not take much longer.
     """
-    balanced, bar, errors = _balanced(target), None, []
+    balanced, bar, errors, most = _balanced(target), None, [], math.inf
     try:
         bar = _fit(graph, balanced, tuning)
         if search.aim(balanced) is Aim.PLAIN:
+            most = MOST_INSTRUCTIONS * bar.instructions
             # Less RAM may cost the flash that the code of cascades takes.
             cascaded = _within_ram(graph, balanced, Aim.NEAR_LEAST, tuning)
-            bar = min(bar, cascaded, key=lambda each: each.layout.ram)
+            if cascaded.layout.ram < bar.layout.ram and cascaded.instructions <= most:
+                bar = cascaded
     except CapacityError as error:
         errors.append(error)
     for aim in dict.fromkeys((Aim.LEAST, search.aim(balanced), Aim.PLAIN)):
@@ -107,7 +114,7 @@ def _smallest(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:
         except CapacityError as error:
             errors.append(error)
             continue
-        if bar is None or found.needs_no_more_than(bar):
+        if bar is None or (found.instructions <= most and found.needs_no_more_than(bar)):
             return found
     if bar is not None:
         return bar

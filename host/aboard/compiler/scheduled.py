@@ -13,6 +13,7 @@ from aboard.base import progress
 from aboard.emit.instances import Instances
 from aboard.errors import CapacityError
 from aboard.ir import Graph, Node
+from aboard.kernels.contract import ExternalCall
 from aboard.kernels.select import code_size
 from aboard.memory import arenas
 from aboard.memory.arenas import Layout
@@ -20,6 +21,7 @@ from aboard.memory.problem import WORD, lower_bound, round_up
 from aboard.memory.state import POSITION_BYTES
 from aboard.schedule import blocks_instead, control, order, search, traffic
 from aboard.schedule.buffers import BufferAssignment
+from aboard.schedule.cost import cost
 from aboard.schedule.lowering import Calls, Program, lower
 from aboard.schedule.search import Aim
 from aboard.target import Target
@@ -54,6 +56,12 @@ class Scheduled:
     def flash(self) -> int:
         """Predicted bytes of flash; 0 if devices compute a part of the model."""
         return self.program.flash(self.calls.target) or 0
+
+    @property
+    def instructions(self) -> int:
+        """Predicted instructions of the host."""
+        hosted = (step for step in self.program.steps if not isinstance(step.call, ExternalCall))
+        return sum(cost(step, self.program.assignment, self.calls.target).instructions for step in hosted)
 
     def needs_no_more_than(self, balanced: Scheduled) -> bool:
         """True if it needs no more RAM than the schedule for `-opt=balanced`, and certainly no more flash.

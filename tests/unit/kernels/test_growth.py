@@ -10,6 +10,7 @@ from aboard.kernels.select import strategy
 from aboard.target import Target
 from support.weighted_models import Layer
 
+VALID = {"Padding": "VALID", "StrideH": 1, "StrideW": 1}
 SAME = {"Padding": "SAME", "StrideH": 1, "StrideW": 1}
 POINTS = Layer("CONV_2D", (1, 25, 5, 64), (64, 1, 1, 64), (1, 25, 5, 64), 0, SAME)
 PLANES = Layer("DEPTHWISE_CONV_2D", (1, 25, 5, 64), (1, 3, 3, 64), (1, 25, 5, 64), 3, {**SAME, "DepthMultiplier": 1})
@@ -38,3 +39,16 @@ def test_rows_between_strips_are_staged_twice() -> None:
 
 def test_rows_that_a_kernel_keeps_are_staged_once() -> None:
     assert growth(PLANES, "cortex-m3", 1) == 1.0
+
+
+def test_with_helium_stripes_pack_rows_instead_of_columns() -> None:
+    # A layer of kws on Cortex-M55: 40,344 instructions at once, 78,547 in stripes of four rows.
+    assert growth(PLANES, "cortex-m55", 4) == pytest.approx(78_547 / 40_344, rel=0.05)
+
+
+def test_with_helium_stripes_of_another_function_grow_from_all_its_rows() -> None:
+    # Columns of one pixel are computed as lines at once, and in parts of 4x4 taps in stripes.
+    column = Layer(
+        "DEPTHWISE_CONV_2D", (1, 24, 1, 32), (1, 9, 1, 32), (1, 16, 1, 32), 3, {**VALID, "DepthMultiplier": 1}
+    )
+    assert 1 < growth(column, "cortex-m55", 1) < 2

@@ -159,6 +159,11 @@ class MveS8(Implementation):
         striped = packed.in_stripes(node, View.whole(node.output.shape, 1))
         return None if striped is None else RowWise(striped.lines)
 
+    @override
+    def growth(self, node: Node, rows: int) -> float:
+        found = self._chosen(node)
+        return 1.0 if found is None else packed.growth(node, found, rows)
+
     def _geometry(self, node: Node, x: View, y: View) -> packed.PackedGeometry | None:
         """Returns the geometry of packed pixels for two views; None for sixteen channels at once."""
         found = self._chosen(node)

@@ -39,8 +39,8 @@ MOST_PARTS = 16
 #: Largest stride along words.
 MOST_STRIDE = _MAX_STEP // (4 * BLOCK)
 
-#: Instructions per channel and line outside of groups of eight results.
-_CALL = 20
+#: Instructions per channel and line outside of groups of eight results; in stripes results are found anew for each.
+_CALL, _CALL_IN_STRIPES = 20, 35
 
 #: Instructions of the other kernel for sixteen channels: per tap, per pixel and per row.
 _OTHER_TAP, _OTHER_PIXEL, _OTHER_ROW = 9.5, 36, 60
@@ -292,6 +292,32 @@ def in_stripes(node: Node, y: View) -> PackedGeometry | None:
     """
     fitting = (g for g in _geometries(node, y) if g.across.number == 0 and (g.lines == 1 or y.stripe_height != 1))
     return next((replace(g, in_parts=True) for g in fitting), None)
+
+
+def growth(node: Node, found: PackedGeometry, rows: int) -> float:
+    """Returns the work of stripes of a number of rows, as a factor of the work of the whole image by their function.
+
+    Args:
+        node: A depthwise convolution.
+        found: The geometry that computes the whole image.
+        rows: Rows of a stripe.
+    """
+    striped = in_stripes(node, View.whole(node.output.shape, 1))
+    if striped is None:
+        return 1.0
+    whole = found if found.function == striped.function else striped
+    stripes, last = divmod(node.output.shape[1], rows)
+    work = stripes * _work(striped, rows, _CALL_IN_STRIPES) + _work(striped, last, _CALL_IN_STRIPES)
+    return work / _work(whole, whole.across.outputs, _CALL)
+
+
+def _work(found: PackedGeometry, lines: int, call: int) -> float:
+    """Returns the instructions per channel of some lines of an image, with packing."""
+    pairs, single = divmod(lines, found.lines)
+    groups = pairs * found.groups(found.lines) + single * found.groups(1)
+    each = _GROUP[found.packing] + (math.prod(found.parts) * _PART if found.packing is Packing.PARTS else 0)
+    packed = (pairs + single) * found.strips * found.places * _PACK / BLOCK
+    return groups * each + (pairs + single) * call + packed
 
 
 def _words(found: PackedGeometry, x: View) -> int:
