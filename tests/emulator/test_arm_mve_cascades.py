@@ -57,7 +57,8 @@ def test_stripes_of_helium_compute_what_whole_layers_do(seed: int, tmp_path: Pat
     data = [chain(100 * seed + number, window) for number, window in enumerate(WINDOWS)]
     with strategy.forced(preferred("arm_mve_s8")):
         modules = [aboard.compile(each, target=f"{BOARD} -opt=size", name=f"s{i}") for i, each in enumerate(data)]
-        modules += [compiled(each, f"m{i}") for i, each in enumerate(data)]
+        least = data[:: either(1, 2)]
+        modules += [compiled(each, f"m{i}") for i, each in enumerate(least)]
     striped = {n.op for module in modules for n in module.manifest.nodes if n.cascade is not None}
     assert striped == {"conv2d", "depthwise_conv2d", "average_pool2d"}
     nodes = list(itertools.chain.from_iterable(module.manifest.nodes for module in modules))
@@ -66,7 +67,7 @@ def test_stripes_of_helium_compute_what_whole_layers_do(seed: int, tmp_path: Pat
     project.build()
     rng = np.random.default_rng(seed)
     with project.session() as device:
-        for module, each in zip(modules, data * 2, strict=True):
+        for module, each in zip(modules, [*data, *least], strict=True):
             x = rng.integers(-128, 128, module.manifest.inputs[0].shape, np.int8)
             (wanted,) = oracle.tflm(each, x)
             np.testing.assert_array_equal(device.run(x, model=module.name), wanted, err_msg=module.name)

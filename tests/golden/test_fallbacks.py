@@ -17,7 +17,7 @@ import aboard
 from aboard.check.reference import Reference
 from aboard.ops import interpreter
 from support import dsp_layers, int16_models, layer_shapes, models, one_op, sanitized, zoo
-from support.examples import examples, part
+from support.examples import either, examples
 from support.image_models import wide_image_model
 from support.weighted_models import Layer
 
@@ -54,13 +54,17 @@ def check(data: bytes, core: str, flags: tuple[str, ...], opt: str, folder: Path
             np.testing.assert_array_equal(got, wanted[name], err_msg=name)
 
 
-@pytest.mark.parametrize(("name", "kernels"), part(itertools.product(MADE, CORES)))
+# Every third: each model, and each set of kernels.
+@pytest.mark.parametrize(("name", "kernels"), [*itertools.product(MADE, CORES)][:: either(1, 3)])
 def test_models_of_many_layers(name: str, kernels: str, tmp_path: Path) -> None:
     opt = ("balanced", "size", "speed")[(list(MADE).index(name) + list(CORES).index(kernels)) % 3]
     check(MADE[name](), *CORES[kernels], opt, tmp_path)
 
 
-@pytest.mark.parametrize(("name", "kernels"), part(itertools.product(REAL, ["arm_mve", "arm_dsp", "arm_smlal"])))
+# Every fourth: each set of kernels.
+@pytest.mark.parametrize(
+    ("name", "kernels"), [*itertools.product(REAL, ["arm_mve", "arm_dsp", "arm_smlal"])][:: either(1, 4)]
+)
 def test_real_models(name: str, kernels: str, tmp_path: Path) -> None:
     check(models.read(name), *CORES[kernels], "balanced", tmp_path)
 

@@ -15,10 +15,14 @@ import numpy as np
 
 from support import oracle
 from support.element_models import ACTIVATIONS, Value, real
+from support.examples import either
 from support.scale_draws import Draw, Run, accepted, check
 
 Drawing = Callable[[np.random.Generator], Draw]
 Values = Callable[[np.random.Generator, Draw], Sequence[np.ndarray]]
+
+#: Draws of operators with 256 values; campaigns (`make fuzz`) draw others.
+_MANY = either(1000, 200)
 
 #: Scale and zero point that results of these operators have.
 _FIXED = {
@@ -222,13 +226,13 @@ def _families() -> dict[str, Family]:
         *(("DEQUANTIZE", before, np.float32) for before in (np.int8, np.int16, np.uint8)),
     ]
     for kind, before, after in kinds:
-        count, batch = (20, 20) if before is np.int16 else (1000, 100)
+        count, batch = (20, 20) if before is np.int16 else (_MANY, 100)
         name = f"{kind} {np.dtype(before)} to {np.dtype(after)}"
         found[name] = Family(unary(kind, before, after), every_value, count, batch)
     # tflite-micro has no such kernel.
     one = unary("RELU_N1_TO_1", np.int8, np.int8)
-    found["RELU_N1_TO_1 int8 to int8"] = Family(one, every_value, 1000, 100, oracle.litert_ref)
-    found["QUANTIZE float32 to int8"] = Family(unary("QUANTIZE", np.float32, np.int8), steps, 1000, 100)
+    found["RELU_N1_TO_1 int8 to int8"] = Family(one, every_value, _MANY, 100, oracle.litert_ref)
+    found["QUANTIZE float32 to int8"] = Family(unary("QUANTIZE", np.float32, np.int8), steps, _MANY, 100)
     found["QUANTIZE float32 to int16"] = Family(unary("QUANTIZE", np.float32, np.int16), steps, 20, 10)
     for kind in ("ADD", "SUB", "MUL"):
         found[f"{kind} int8"] = Family(binary(kind, np.int8), every_pair, 100, 20)

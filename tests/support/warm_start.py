@@ -1,6 +1,7 @@
 """Commands that begin with all modules of aboard imported: a process has them, and makes a copy of itself for each.
 
-The import takes half of the time of a short command, and pages of the documentation have hundreds of these. A copy is
+The import takes half of the time of a short command, and pages of the documentation have hundreds of these; it also
+has the plugin of QEMU that counts instructions. A copy is
 a process like any other, with the streams, the folder, the variables and the exit code of its caller, and finds
 packages in further folders that PYTHONPATH names. Where other variables decide what Python is, a command begins as
 usual, and in `make test-full` all of them do.
@@ -115,9 +116,21 @@ def _import_all() -> None:
                     importlib.import_module(module.name)
 
 
+def _build_plugins() -> None:
+    """Builds what counts instructions in QEMU, which each process does once."""
+    from aboard.base import programs
+    from aboard.cycles import plugin
+    from aboard.errors import ToolError
+
+    for name in ("qemu-system-arm", "qemu-system-riscv32"):
+        with contextlib.suppress(ToolError, OSError), tempfile.TemporaryDirectory() as made:
+            plugin.build(Path(made), programs.require(name, ""))
+
+
 def _serve(until: int, listening: socket.socket) -> None:
     """Answers until the other end of a pipe is closed."""
     _import_all()
+    _build_plugins()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with selectors.DefaultSelector() as selector:

@@ -1,15 +1,17 @@
 """Builds the plugin of QEMU that counts instructions (`histogram.c`), with the C compiler of this machine.
 
-A build takes a fifth of a second and stays in a temporary folder: no library of an earlier process is ever loaded.
+A build takes a fifth of a second, so a process builds once. No library of an earlier process is ever loaded.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from aboard.base import programs
+from aboard.base.scratch import Scratch
 from aboard.errors import ToolError
 
 _SOURCE = Path(__file__).with_name("histogram.c")
@@ -21,7 +23,7 @@ _LOADED = "histogram: no code"
 
 
 def build(folder: Path, qemu: Path) -> Path:
-    """Builds the plugin and lets QEMU load it once.
+    """Builds the plugin and lets QEMU load it once, unless this process has it.
 
     Args:
         folder: Folder for the library.
@@ -40,19 +42,28 @@ def build(folder: Path, qemu: Path) -> Path:
             "expected one that builds a plugin of QEMU. Install gcc"
         )
     library = folder / "histogram.so"
-    code, text = _run([str(compiler), *_FLAGS, "-o", str(library), str(_SOURCE)], folder)
-    if code != 0:
-        raise ToolError(
-            f"counting instructions: {compiler} failed, got exit code {code} and {_last(text)}, expected a plugin of "
-            "QEMU. Install gcc"
-        )
-    _, text = _run([str(qemu), "-machine", "none", "-display", "none", "-plugin", _escaped(str(library))], folder)
-    if _LOADED not in text:
-        raise ToolError(
-            f"counting instructions: {qemu} did not load the plugin, got {_last(text)}, expected a QEMU with plugins "
-            "of API version 1, which releases before 9.0 have. Use the predicted cycles, or another QEMU"
-        )
+    library.write_bytes(_built(compiler, compiler.stat().st_mtime_ns, qemu, qemu.stat().st_mtime_ns))
     return library
+
+
+@functools.lru_cache(maxsize=8)
+def _built(compiler: Path, _compiled_ns: int, qemu: Path, _qemu_ns: int) -> bytes:
+    """Returns the bytes of a library that this QEMU has loaded; other programs at these places build anew."""
+    with Scratch() as folder:
+        library = folder / "histogram.so"
+        code, text = _run([str(compiler), *_FLAGS, "-o", str(library), str(_SOURCE)], folder)
+        if code != 0:
+            raise ToolError(
+                f"counting instructions: {compiler} failed, got exit code {code} and {_last(text)}, expected a plugin "
+                "of QEMU. Install gcc"
+            )
+        _, text = _run([str(qemu), "-machine", "none", "-display", "none", "-plugin", _escaped(str(library))], folder)
+        if _LOADED not in text:
+            raise ToolError(
+                f"counting instructions: {qemu} did not load the plugin, got {_last(text)}, expected a QEMU with "
+                "plugins of API version 1, which releases before 9.0 have. Use the predicted cycles, or another QEMU"
+            )
+        return library.read_bytes()
 
 
 def argument(library: Path, output: Path, places: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ fixed, so that the same model gives the same plan on every machine.
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -92,6 +93,13 @@ def place(blocks: Sequence[Block], min_offsets: MinOffsets, budget: int = BUDGET
     Returns:
         A validated plan.
     """
+    return _placed(tuple(blocks), tuple(min_offsets.items()), budget)
+
+
+@functools.lru_cache(maxsize=32)
+def _placed(blocks: tuple[Block, ...], pairs: tuple[tuple[tuple[int, int], int], ...], budget: int) -> BlockPlan:
+    """Returns the plan. Searches for less RAM and for advice often end at a problem that is solved already."""
+    min_offsets = dict(pairs)
     search = _Search(blocks, min_offsets)
     search.run(budget)
     plan = BlockPlan(tuple(search.offsets), search.peak, search.bound)

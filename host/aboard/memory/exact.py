@@ -198,8 +198,8 @@ class _ExactSearch:
             placed = self._placed(state)
             if self._possible(placed):
                 begin, end = self.graph.first_clique[state.chosen], self.graph.end_clique[state.chosen]
-                if (placed.cuts[begin : end - 1] > 0).all():
-                    if not (placed.low < FAR).any():
+                if not np.count_nonzero(placed.cuts[begin : end - 1] <= 0):
+                    if not np.count_nonzero(placed.low < FAR):
                         return True
                     if placed.remember() not in self.closed:
                         path.append(placed)
@@ -246,7 +246,7 @@ class _ExactSearch:
         """Raises waiting buffers over those that can be in their way; returns False if that rules out every plan."""
         if not self._holds(state):
             return False
-        waiting = np.flatnonzero(state.waits)
+        (waiting,) = state.waits.nonzero()
         if not len(waiting):
             return True
         raised = self._raised(state, waiting)
@@ -259,25 +259,29 @@ class _ExactSearch:
         starts = graph.starts[first : last + 1]
         floors = np.minimum.reduceat(least[graph.members[starts[0] : starts[-1]]], starts[:-1] - starts[0])
         over = floors + state.load[first:last] > self.ceiling
-        if over.any() and (over & (floors < FAR)).any():
+        if np.count_nonzero(over) and np.count_nonzero(over & (floors < FAR)):
             return False
-        return not ((least > self.room) & (least < FAR)).any()
+        return not np.count_nonzero((least > self.room) & (least < FAR))
 
     def _raised(self, state: _PartialPlan, waiting: Ints) -> bool | None:
         """Raises waiting buffers; returns whether any rose, or None if one of them has no buffer in its way."""
         graph, least, rose = self.graph, state.least, False
         low = state.low[waiting]
-        reach, tops = low[:, None] + graph.separation[waiting], graph.separation_below[waiting]
+        # Placed buffers are in nobody's way.
+        (left,) = (state.low < FAR).nonzero()
+        pairs = waiting[:, None], left
+        reach, tops = low[:, None] + graph.separation[pairs], graph.separation_below[pairs]
         while True:
-            raised = np.where(least < reach, least + tops, FAR).min(axis=1)
-            raised = np.maximum(raised, low + 1)
+            below = least[left]
+            raised = np.maximum(np.where(below < reach, below + tops, FAR).min(axis=1), low + 1)
             if not self.aligned:
                 raised = -(-raised // graph.aligns[waiting]) * graph.aligns[waiting]
-            if raised.max() >= FAR:
+            if np.count_nonzero(raised >= FAR):
                 return None
-            if (raised <= least[waiting]).all():
+            risen = np.maximum(raised, least[waiting])
+            if not np.count_nonzero(risen > least[waiting]):
                 return rose
-            least[waiting] = np.maximum(raised, least[waiting])
+            least[waiting] = risen
             rose = True
 
     def _choose(self, state: _PartialPlan, ranks: Ints) -> int:

@@ -8,6 +8,7 @@ its bound (`MemoryPlan.bound`). No clock is read: the same model gives the same 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from aboard.memory import exact
@@ -35,6 +36,12 @@ def plan(live_ranges: Sequence[LiveRange], overlaps: Sequence[Overlap] = ()) -> 
     Returns:
         A validated plan; `MemoryPlan.optimal` is True if it is proven best.
     """
+    return _planned(tuple(live_ranges), tuple(overlaps))
+
+
+@functools.lru_cache(maxsize=128)
+def _planned(live_ranges: tuple[LiveRange, ...], overlaps: tuple[Overlap, ...]) -> MemoryPlan:
+    """Returns the plan. Searches for less RAM and for advice often end at a problem that is solved already."""
     if not live_ranges:
         return MemoryPlan((), 0, 0)
     found = _best(live_ranges, overlaps)

@@ -44,7 +44,7 @@ def build(project: Project, override: str | None = None) -> BuildResult:
     """
     tree = workspace.find(project.path)
     tools = Tools(
-        programs.require("cmake", "Install it: pip install cmake, or apt install cmake"),
+        programs.cmake(),
         programs.require("ninja", "Install it: pip install ninja, or apt install ninja-build"),
     )
     chosen = zephyr_toolchain.variables(cpus.find(project.board.core().mcpu), override)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -33,8 +34,8 @@ def script(path: Path, text: str) -> Path:
 
 @pytest.fixture
 def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A compiler that succeeds, the only program that is found."""
-    made = script(tmp_path / "cc", "exit 0")
+    """A compiler that succeeds, the only program that is found; it counts its calls."""
+    made = script(tmp_path / "cc", f"echo called >> {tmp_path}/calls\necho library > histogram.so")
     monkeypatch.setattr(programs, "find", lambda name: made if name == "cc" else None)
     return made
 
@@ -52,9 +53,16 @@ def test_a_comma_in_a_path_does_not_end_it() -> None:
     assert found == "/a,,b/p.so,out=/a,,b/counts,code=0:8,align=4"
 
 
-def test_a_plugin_that_qemu_loads_is_returned(compiler: Path, tmp_path: Path) -> None:
+def test_a_plugin_that_qemu_loads_is_built_once(compiler: Path, tmp_path: Path) -> None:
     qemu = script(tmp_path / "qemu", "echo 'histogram: no code or no file to write' >&2\nexit 1")
-    assert plugin.build(tmp_path, qemu) == tmp_path / "histogram.so"
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        assert plugin.build(tmp_path / name, qemu) == tmp_path / name / "histogram.so"
+        assert (tmp_path / name / "histogram.so").read_text() == "library\n"
+    assert (tmp_path / "calls").read_text() == "called\n"
+    os.utime(qemu, ns=(0, 0))
+    plugin.build(tmp_path, qemu)
+    assert (tmp_path / "calls").read_text() == "called\n" * 2
 
 
 def test_a_machine_without_a_compiler_builds_no_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,6 +72,7 @@ def test_a_machine_without_a_compiler_builds_no_plugin(tmp_path: Path, monkeypat
 
 
 def test_a_compiler_that_fails_is_named(compiler: Path, tmp_path: Path) -> None:
+    script(tmp_path / "qemu", "exit 0")
     script(compiler, "echo 'first line'\necho 'no headers'\nexit 2")
     with pytest.raises(ToolError, match=r"cc failed, got exit code 2 and 'no headers', expected a plugin of QEMU"):
         plugin.build(tmp_path, tmp_path / "qemu")

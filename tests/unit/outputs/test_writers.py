@@ -26,6 +26,7 @@ ALLOWED = {
     "cli/deploy.py": "removes the project that it has just made where the image does not fit",
     "cli/model.py": "copies a bundle into the new folder of a project",
     "cli/new.py": "the new folder that `outputs` gives",
+    "cycles/plugin.py": "scratch",
     "device/flash.py": "a log in a project's build folder",
     "emit/amalgamation.py": "the new folder that `outputs` gives",
     "emit/bundle.py": "the new folder that `outputs` gives",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -194,6 +195,26 @@ def test_programs_beside_python_are_found(tmp_path: Path, monkeypatch: pytest.Mo
     program = install(tmp_path, "cmake")
     assert programs.find("cmake") == program
     assert programs.require("cmake", "Install it") == program
+
+
+def test_cmake_of_the_package_is_its_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = install(tmp_path, "cmake")
+    folder = tmp_path / "site" / "cmake" / "data" / "bin"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
+    package = SimpleNamespace(submodule_search_locations=[str(tmp_path / "site" / "cmake")])
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: package if name == "cmake" else None)
+    assert programs.cmake() == script
+    folder.mkdir(parents=True)
+    program = install(folder, "cmake")
+    assert programs.cmake() == program
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert programs.cmake() == script
+
+
+def test_a_cmake_that_is_no_package_is_taken_as_it_is(bare: Path) -> None:
+    program = install(bare, "cmake")
+    assert programs.cmake() == program
 
 
 def test_a_program_that_is_required(bare: Path) -> None:

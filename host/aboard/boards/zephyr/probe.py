@@ -78,7 +78,7 @@ def board(name: str) -> Board:
 def _probed(name: str, base: Path) -> Board:
     tree = workspace.find(Path.cwd(), {**os.environ, workspace.BASE: str(base)})
     tools = Tools(
-        programs.require("cmake", "Install it: pip install cmake, or apt install cmake"),
+        programs.cmake(),
         programs.require("ninja", "Install it: pip install ninja, or apt install ninja-build"),
     )
     with Scratch() as folder:
