@@ -1,10 +1,9 @@
 """Commands that begin with all modules of aboard imported: a process has them, and makes a copy of itself for each.
 
-The import takes half of the time of a short command, and pages of the documentation have hundreds of these; it also
-has the plugin of QEMU that counts instructions. A copy is
-a process like any other, with the streams, the folder, the variables and the exit code of its caller, and finds
-packages in further folders that PYTHONPATH names. Where other variables decide what Python is, a command begins as
-usual, and in `make test-full` all of them do.
+The import takes half of the time of a short command, and pages of the documentation have hundreds of these. The process
+has built the plugin of QEMU that counts instructions, too. A copy is a process like any other, with the streams, the
+folder, the variables and the exit code of its caller, and finds packages in further folders that PYTHONPATH names.
+Where other variables decide what Python is, a command begins as usual, and in `make test-full` all of them do.
 """
 
 from __future__ import annotations

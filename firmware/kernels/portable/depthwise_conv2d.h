@@ -57,14 +57,14 @@ ABOARD_INLINE int32_t aboard_depthwise_conv2d_extent(const aboard_depthwise_conv
 /** The operand of a layer with padding, and how its rows are copied. Not the parameters themselves: gcc would load each
  * of them again after a call that has their address, unless they are static. */
 typedef struct {
-    aboard_view_t in;
-    int32_t in_height;
-    int32_t depth; /**< Rows of the line buffer. */
-    int32_t cols;  /**< Pixels of a copied row. */
-    int32_t stride_h;
-    int32_t pad_top;
-    int32_t pad_left;
-    int32_t zero_point;
+    aboard_view_t in;   /**< Any view. */
+    int32_t in_height;  /**< Rows of an image of the input. */
+    int32_t depth;      /**< Rows of the line buffer. */
+    int32_t cols;       /**< Pixels of a copied row. */
+    int32_t stride_h;   /**< Rows from one window to the next. */
+    int32_t pad_top;    /**< Rows of padding before the first. */
+    int32_t pad_left;   /**< Pixels of padding before the first. */
+    int32_t zero_point; /**< Value of padding. */
 } aboard_depthwise_conv2d_lines_t;
 
 /** Copies row `y` of an image, which may be outside the image, with its padding. */

@@ -13,15 +13,13 @@ from aboard.base import progress
 from aboard.emit.instances import Instances
 from aboard.errors import CapacityError
 from aboard.ir import Graph, Node
-from aboard.kernels.contract import ExternalCall
 from aboard.kernels.select import code_size
 from aboard.memory import arenas
 from aboard.memory.arenas import Layout
 from aboard.memory.problem import WORD, lower_bound, round_up
 from aboard.memory.state import POSITION_BYTES
-from aboard.schedule import blocks_instead, control, order, search, traffic
+from aboard.schedule import blocks_instead, control, cost, order, search, traffic
 from aboard.schedule.buffers import BufferAssignment
-from aboard.schedule.cost import cost
 from aboard.schedule.lowering import Calls, Program, lower
 from aboard.schedule.search import Aim
 from aboard.target import Target
@@ -60,8 +58,7 @@ class Scheduled:
     @property
     def instructions(self) -> int:
         """Predicted instructions of the host."""
-        hosted = (step for step in self.program.steps if not isinstance(step.call, ExternalCall))
-        return sum(cost(step, self.program.assignment, self.calls.target).instructions for step in hosted)
+        return cost.instructions(self.program.steps, self.program.assignment, self.calls.target)
 
     def needs_no_more_than(self, balanced: Scheduled) -> bool:
         """True if it needs no more RAM than the schedule for `-opt=balanced`, and certainly no more flash.

@@ -5,8 +5,10 @@ Those of a branch are those of the longer way, those of a loop are those of one 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
+from aboard.kernels.contract import ExternalCall
 from aboard.kernels.control import ControlCall
 from aboard.kernels.select.cost_model import Prediction, predict
 from aboard.schedule.buffers import BufferAssignment
@@ -34,6 +36,12 @@ def cost(step: Step, assignment: BufferAssignment, target: Target) -> Prediction
         formula=step.implementation.formula(step.node),
     )
     return _recorded(predicted, step.implementation.tuned.cost, calls)
+
+
+def instructions(steps: Iterable[Step], assignment: BufferAssignment, target: Target) -> int:
+    """Returns the predicted instructions of the steps that the host computes."""
+    hosted = (step for step in steps if not isinstance(step.call, ExternalCall))
+    return sum(cost(step, assignment, target).instructions for step in hosted)
 
 
 def _recorded(predicted: Prediction, cost: RecordedCost | None, calls: int) -> Prediction:

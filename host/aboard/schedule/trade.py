@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aboard.ir import Graph, Node
-from aboard.kernels.contract import ExternalCall
 from aboard.memory import planner
 from aboard.memory.arenas import Layout
 from aboard.schedule import blocks, blocks_instead, search
 from aboard.schedule.buffers import BufferAssignment
 from aboard.schedule.cascade import Cascade
-from aboard.schedule.cost import cost
+from aboard.schedule.cost import instructions
 from aboard.schedule.lowering import Calls, Program, lower
 
 
@@ -78,14 +77,12 @@ def _dominates(one: Weighed, other: Weighed) -> bool:
 def _weighed(graph: Graph, calls: Calls, assignment: BufferAssignment, taken: BufferAssignment) -> Weighed:
     is_taken = _same(assignment.cascades, taken.cascades)
     program, layout = _laid_out(lower(graph, taken if is_taken else assignment, calls), calls, is_taken=is_taken)
-    hosted = [step for step in program.steps if not isinstance(step.call, ExternalCall)]
-    counts = [cost(step, assignment, calls.target).instructions for step in hosted]
     return Weighed(
         ram_bytes=layout.peak,
         bound_bytes=layout.bound,
         cascades=tuple(_span(cascade.nodes, assignment) for cascade in assignment.cascades),
         extra_stripes=sum(c.stripes_of(node) - 1 for c in assignment.cascades for node in c.nodes),
-        instructions=sum(counts),
+        instructions=instructions(program.steps, assignment, calls.target),
         taken=is_taken,
     )
 
