@@ -28,6 +28,7 @@ QUICK = [
     ("hello_world", "rv32imac"),
     ("sww", "rv32imac"),
     ("ad", "cortex-m3"),
+    ("sww", "cortex-m3"),
     ("digits", "cortex-m4"),
 ]
 CASES = [(m, core) for m in MODELS for core in CORES] if os.environ.get("ABOARD_FULL") else QUICK

@@ -25,7 +25,7 @@ from support.weighted_models import Layer
 CORES = {
     "arm_mve": ("cortex-m55", ()),
     "arm_dsp": ("cortex-m4", ()),
-    "arm_smlal": ("cortex-m3", ()),
+    "arm_mla": ("cortex-m3", ()),
     "thumb1": ("cortex-m0", ("-DABOARD_THUMB1=1",)),
 }
 MADE = {
@@ -63,7 +63,7 @@ def test_models_of_many_layers(name: str, kernels: str, tmp_path: Path) -> None:
 
 # Every fourth: each set of kernels.
 @pytest.mark.parametrize(
-    ("name", "kernels"), [*itertools.product(REAL, ["arm_mve", "arm_dsp", "arm_smlal"])][:: either(1, 4)]
+    ("name", "kernels"), [*itertools.product(REAL, ["arm_mve", "arm_dsp", "arm_mla"])][:: either(1, 4)]
 )
 def test_real_models(name: str, kernels: str, tmp_path: Path) -> None:
     check(models.read(name), *CORES[kernels], "balanced", tmp_path)

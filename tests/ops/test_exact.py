@@ -97,7 +97,7 @@ LAYERS = [
 ]
 
 #: A kernel of each core.
-KERNELS = {"cortex-m0": "portable_s8", "cortex-m3": "smlal_s8", "cortex-m4": "dsp_s8", "cortex-m55": "arm_mve_s8"}
+KERNELS = {"cortex-m0": "portable_s8", "cortex-m3": "mla_s8", "cortex-m4": "dsp_s8", "cortex-m55": "arm_mve_s8"}
 
 
 @pytest.mark.parametrize("core", exact.CORES)

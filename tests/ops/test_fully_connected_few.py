@@ -50,13 +50,11 @@ def test_who_computes_few_channels() -> None:
     layer = Layer("FULLY_CONNECTED", (1, 64), (3, 64), (1, 3), 0)
     (node,) = load(layer.model(), name="model").nodes
     assert [choose(node, target).implementation.name for target in (M0, M3)] == [FEW, FEW]
-    smlal = next(i for i in of("fully_connected") if i.name == "smlal_s8")
-    assert smlal.refuses(node, M3) == "is for four channels or more"
     eight = next(i for i in of("fully_connected") if i.name == "portable_s8")
     assert eight.refuses(node, M0) == "is for more than 4 channels"
     five = dataclasses.replace(layer, shape_weights=(5, 64), shape_out=(1, 5))
     (node,) = load(five.model(), name="model").nodes
     assert few().refuses(node, M3) == "is for at most 4 channels"
-    assert [choose(node, target).implementation.name for target in (M0, M3)] == ["portable_s8", "smlal_s8"]
+    assert [choose(node, target).implementation.name for target in (M0, M3)] == ["portable_s8", "mla_s8"]
     hybrid = dataclasses.replace(layer, form="hybrid")
     assert few().refuses(load(hybrid.model(), name="model").nodes[0], M3) == "is for int8"

@@ -233,14 +233,14 @@ _ZIG_FPUS: Mapping[str, str] = {
 
 
 #: By the type of the activations, best first: the feature that a core needs (None: every core qualifies) and the
-#: instruction. The 64-bit accumulator of SMLAL holds two sums of int8 products. An entry names two instructions if no
+#: instruction. An MLA by a word of two pixels has two products of int8. An entry names two instructions if no
 #: single one multiplies and accumulates.
 _MAC_INSTRUCTIONS: Mapping[str, tuple[tuple[str | None, MacInstruction], ...]] = {
     "int8": (
         ("mve", MacInstruction("VMLADAVA.S8", 16)),
         ("vectors", MacInstruction("VWMACC.VX", 16)),
         ("dsp", MacInstruction("SMLAD", 2)),
-        ("thumb2", MacInstruction("SMLAL", 2)),
+        ("thumb2", MacInstruction("MLA", 2)),
         (None, MacInstruction("MUL, ADD", 0.5)),
     ),
     "int16": (

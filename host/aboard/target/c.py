@@ -154,7 +154,7 @@ def _keys(attrs: Mapping[str, Value]) -> frozenset[str]:
     if core.is_arm_m and "dsp" in core.features:
         found.add("arm_dsp")
     elif core.is_arm_m and "mul64" in core.features:
-        found.add("arm_smlal")
+        found.add("arm_mla")
     if "mve" in core.features:
         found.add("arm_mve")
     if core.is_riscv:

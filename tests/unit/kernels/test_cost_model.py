@@ -245,8 +245,8 @@ def test_every_prediction_names_its_source() -> None:
     target = Target("c -mcpu=cortex-m4")
     (conv,) = [node for node in graph.nodes if node.op == "conv2d"]
     assert predict(conv, "dsp_s8", target).basis == "dsp_s8 on cortex-m4"
-    other = predict(conv, "smlal_s8", target)
-    assert other.basis == "smlal_s8 on cortex-m3"
+    other = predict(conv, "mla_s8", target)
+    assert other.basis == "mla_s8 on cortex-m3"
     assert other.error is not None
     unknown = predict(conv, "a_new_one", target)
     assert (unknown.basis, unknown.error) == ("dsp_s8 on cortex-m4", None)

@@ -95,9 +95,9 @@ def test_attributes_are_typed_properties() -> None:
     ("core", "keys"),
     [
         ("cortex-m0", {"portable"}),
-        ("cortex-m3", {"portable", "arm_smlal"}),
+        ("cortex-m3", {"portable", "arm_mla"}),
         ("cortex-m4", {"portable", "arm_dsp"}),
-        ("cortex-m33+nodsp", {"portable", "arm_smlal"}),
+        ("cortex-m33+nodsp", {"portable", "arm_mla"}),
         ("cortex-m55", {"portable", "arm_dsp", "arm_mve"}),
         ("rv32imc", {"portable", "riscv"}),
         ("cortex-a72", {"portable", "host"}),

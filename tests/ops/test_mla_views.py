@@ -1,10 +1,9 @@
-"""The C that says what the assembly with SMLAL computes: any view, any rows, rings, sanitized, and what is refused."""
+"""The C that says what the assembly with MLA computes: any view, any rows, rings, sanitized, and what is refused."""
 
 from __future__ import annotations
 
 import dataclasses
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +17,8 @@ from aboard.kernels.select import strategy
 from aboard.target import Target
 from support import kernel_call, kernel_views, one_op, sanitized
 from support.examples import examples
+from support.mla_layers import TARGET, extreme, implementation, layers, refusal
 from support.preferred import preferred
-from support.smlal_layers import TARGET, implementation, layers, refusal
 from support.weighted_models import Layer
 
 CONVOLUTIONS = ("CONV_2D",)
@@ -51,47 +50,26 @@ def test_rings_of_rows(kind: str, stride: int) -> None:
 @given(st.sampled_from([*CONVOLUTIONS, "FULLY_CONNECTED"]).flatmap(layers))
 def test_sanitized(layer: Layer) -> None:
     model, x = layer.model(), layer.input()
-    with strategy.forced(preferred("smlal_s8")):
+    with strategy.forced(preferred("mla_s8")):
         module = aboard.compile(model, target=str(TARGET), name="model")
-    assert {node.implementation for node in module.manifest.nodes} == {"smlal_s8"}
+    assert {node.implementation for node in module.manifest.nodes} == {"mla_s8"}
     with tempfile.TemporaryDirectory() as folder:
         got = sanitized.run(module, {module.manifest.inputs[0].name: x}, Path(folder))
     np.testing.assert_array_equal(next(iter(got.values())), one_op.evaluate(model, x)[0])
 
 
-class Extreme(Layer):
-    """A layer whose sums are as large as they get: weights are all 127 (seed 1) or all -127 (seed 0)."""
-
-    @property
-    def weights(self) -> np.ndarray:
-        return np.full(self.shape_weights, 127 * (2 * self.seed - 1), np.int8)
-
-    def input(self) -> np.ndarray:
-        x = np.full(self.shape_in, 127, np.int8)
-        x[:, ::2] = -128
-        return x
-
-    @classmethod
-    def conv(cls, taps: int, sign: int) -> Layer:
-        shapes, options = ((1, 4, 1, taps), (2, 1, 1, taps), (1, 4, 1, 2)), {"Padding": "VALID"}
-        return cls(
-            "CONV_2D", *shapes, 0, {**options, "StrideH": 1, "StrideW": 1}, bias=False, zero_point_in=0, seed=sign
-        )
-
-    @classmethod
-    def dense(cls, taps: int, sign: int) -> Layer:
-        shapes = (1, taps), (4, taps), (1, 4)
-        return cls("FULLY_CONNECTED", *shapes, 0, per_channel=False, bias=False, zero_point_in=0, seed=sign)
-
-
-@pytest.mark.parametrize("sign", [1, 0])
-@pytest.mark.parametrize(("make", "most"), [(Extreme.conv, 257), (Extreme.dense, 515)])
-def test_largest_sums(make: Callable[[int, int], Layer], most: int, sign: int) -> None:
-    layer = make(most, sign)
-    assert refusal(layer) is None
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("taps", [1, 2, 63, 514])
+def test_largest_products(taps: int, sign: int) -> None:
+    layer = extreme(taps, sign)
     x, y = (View.whole(shape, 1) for shape in (layer.shape_in, layer.shape_out))
     kernel_views.check(layer, implementation, TARGET, x, y, [(0, y.rows)])
-    assert (refusal(make(most + 2, sign)) or "").startswith("sums may exceed")
+
+
+def test_pairs_of_taps_that_exceed_16_bits() -> None:
+    layer = extreme(4, 1)
+    assert refusal(dataclasses.replace(layer, pattern=(-128, 127, 127, -128))) is None
+    assert refusal(dataclasses.replace(layer, pattern=(127, 127, -128, -128))) == "two products may exceed 16 bits"
 
 
 def test_what_is_left_to_other_kernels() -> None:
@@ -105,6 +83,4 @@ def test_what_is_left_to_other_kernels() -> None:
     matrix = Layer("FULLY_CONNECTED", (1, 8), (4, 8), (1, 4), 0, per_channel=False)
     assert refusal(matrix) is None
     assert refusal(matrix, Target("c -mcpu=cortex-m3 -opt=size")) is None
-    assert refusal(changed(matrix, per_channel=True)) is None
-    single = changed(matrix, shape_in=(1, 1), shape_weights=(4, 1))
-    assert refusal(single) == "is for two inputs or more"
+    assert refusal(changed(matrix, form="float32")) == "is for int8"

@@ -1,4 +1,4 @@
-"""Kernels with SMLAL on an emulated Cortex-M3: random layers give the bytes of tflite-micro.
+"""Kernels with MLA on an emulated Cortex-M3: random layers give the bytes of tflite-micro.
 
 Each image carries several models, because building one takes longer than running them all.
 """
@@ -19,8 +19,8 @@ import aboard
 from aboard.kernels.select import strategy
 from support import oracle
 from support.examples import beyond_the_simplest, either
+from support.mla_layers import NAME, extreme, layers
 from support.preferred import preferred
-from support.smlal_layers import NAME, layers
 from support.weighted_models import Layer
 
 BOARD = "arm/mps2_an385"
@@ -29,7 +29,7 @@ KINDS = ("CONV_2D", "CONV_2D", "FULLY_CONNECTED")
 
 
 def check(drawn: Sequence[Layer]) -> None:
-    """Fails unless all layers, in one image, give the reference's bytes, with kernels that use SMLAL alone."""
+    """Fails unless all layers, in one image, give the reference's bytes, with kernels that use MLA alone."""
     cases = [(layer.model(), layer.input()) for layer in drawn]
     with strategy.forced(preferred(NAME)):
         modules = [aboard.compile(model, board=BOARD, name=f"m{i}") for i, (model, _) in enumerate(cases)]
@@ -81,3 +81,7 @@ def test_matrices_with_a_scale_for_each_channel() -> None:
     # By lines and by two roundings; whole blocks of channels and parts of them.
     shapes = [(2, 8), (7, 9), (64, 5), (130, 12), (260, 7)]
     check([dense(inputs, outputs, zero, per_channel=True) for inputs, outputs in shapes for zero in (-128, 5)])
+
+
+def test_largest_products() -> None:
+    check([extreme(taps, sign) for taps in (1, 2, 63, 514) for sign in (1, -1)])

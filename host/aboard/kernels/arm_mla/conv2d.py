@@ -1,4 +1,4 @@
-"""conv2d for Arm cores with SMLAL but without the DSP extension (Cortex-M3): int8."""
+"""conv2d for Arm cores with MLA but without SIMD (Cortex-M3): int8."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from aboard.ir import Node
 from aboard.kernels import weights as packing
-from aboard.kernels.arm_smlal import dot
+from aboard.kernels.arm_mla import dot
 from aboard.kernels.contract import (
     ConstantArg,
     InputArg,
@@ -30,18 +30,20 @@ from aboard.target import Target
 
 
 @implements
-class SmlalS8(PixelPairs):
-    """int8: two pixels and four channels at once, two products per instruction."""
+class MlaS8(PixelPairs):
+    """int8: two pixels and four channels at once, two products a multiplication."""
 
-    name = "smlal_s8"
+    name = "mla_s8"
     exact = True
-    keys = frozenset({"arm_smlal"})
+    keys = frozenset({"arm_mla"})
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        reason = packing.refusal(node, Precision.INT8, op.AXIS) or dot.refusal(target)
+        reason = packing.refusal(node, Precision.INT8, op.AXIS)
         if reason is not None:
             return reason
+        if target.opt == "size":
+            return "takes more memory (-opt=size)"
         if has_one_channel(node):
             return "is for two channels or more"
         try:
@@ -58,9 +60,9 @@ class SmlalS8(PixelPairs):
         weights = np.concatenate([dot.blocks(part) for part in layer.split(count)])
         taps = int(np.prod(node.input(WEIGHTS).shape[1:]))
         return KernelCall(
-            header="arm_smlal/conv2d.h",
-            function="aboard_conv2d_smlal",
-            params_type="aboard_conv2d_smlal_t",
+            header="arm_mla/conv2d.h",
+            function="aboard_conv2d_mla",
+            params_type="aboard_conv2d_mla_t",
             params={
                 "shape": {**shape_params(node, x, y), "groups": count},
                 "single_rounding": layer.params["single_rounding"],

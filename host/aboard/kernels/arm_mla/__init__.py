@@ -1,0 +1,1 @@
+"""Kernels for cores with MLA and without SIMD: Cortex-M3."""

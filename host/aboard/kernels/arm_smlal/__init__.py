@@ -1,1 +1,0 @@
-"""Kernels for cores whose widest product is SMLAL: Cortex-M3."""
