@@ -1,7 +1,8 @@
 """Measures how much code kernels take, and writes the table that the compiler predicts flash from.
 
 python tests/bench/code_sizes.py                      all models on all cores
-python tests/bench/code_sizes.py --cores m4          these only; the rows of the others stay
+python tests/bench/code_sizes.py --cores m4          these only; the rows of the others stay, as do those of functions
+                                                     that no model of this run has
 python tests/bench/code_sizes.py --models deep_shapes adds the functions of these that the table does not have yet
 
 The models are linked, not run, once with each of the kernels that the cost model may choose for a node: so the
@@ -287,6 +288,25 @@ def with_new_functions(known: Sequence[Row], more: Sequence[Row]) -> list[Row]:
     return [*known, *(row for row in more if row["function"] not in functions)]
 
 
+def kept(made: Sequence[Row], known: Sequence[Row]) -> list[Row]:
+    """Returns rows that were made, and known rows of functions and variants that other models have.
+
+    A known variant stays if variants of its function are still told apart by the same words.
+    """
+
+    def words(row: Row) -> tuple[str, str, frozenset[str]]:
+        return row["opt"], row["function"], frozenset(word.split("=")[0] for word in row["variant"].split())
+
+    functions = {(row["opt"], row["function"]) for row in made}
+    exact, alike = {(*words(row)[:2], row["variant"]) for row in made}, {words(row) for row in made}
+    others = [
+        row
+        for row in known
+        if (*words(row)[:2], row["variant"]) not in exact and (words(row)[:2] not in functions or words(row) in alike)
+    ]
+    return [*made, *others]
+
+
 def looked(core: str, opt: str, files: Sequence[Path]) -> tuple[dict[tuple[str, str], Seen], list[Rest]]:
     """Returns what was seen of all models, each with every kernel that the cost model may choose."""
     seen: dict[tuple[str, str], Seen] = {}
@@ -384,7 +404,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.doubt:
                 code = core_data.read(CORES[core])["code"]
             else:
-                code = with_new_functions(measured(core, files), measured(core, others))
+                made = with_new_functions(measured(core, files), measured(core, others))
+                code = kept(made, core_data.read(CORES[core])["code"])
             write(core, code)
             found = doubt(core, files)
             for row in code:

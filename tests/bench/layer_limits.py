@@ -21,10 +21,19 @@ OF_LARGER = 1.3
 
 @dataclass(frozen=True)
 class Compared:
-    """A layer with the chosen kernel, in portable C, and the nearest layer whose channels are multiples of four."""
+    """A layer with the chosen kernel, in portable C, and beside the nearest layer whose channels are multiples of four.
+
+    Attributes:
+        chosen: With the kernel of `-opt=balanced`.
+        plain: In portable C.
+        fastest: With the kernel of `-opt=speed`.
+        fours: The nearest layer of whole blocks, likewise: with `-opt=balanced` both depend on what a byte of flash
+            must save, so on the other layers of their images.
+    """
 
     chosen: Counted
     plain: Counted
+    fastest: Counted
     fours: Counted
 
     @property
@@ -35,13 +44,13 @@ class Compared:
     @property
     def of_fours(self) -> float:
         """Time of a multiply-accumulate, as a factor of the nearest layer of whole blocks."""
-        return self.chosen.per_mac / self.fours.per_mac
+        return self.fastest.per_mac / self.fours.per_mac
 
     @property
     def is_cliff(self) -> bool:
         """True if the layer costs too much beside the nearest layer of whole blocks."""
-        larger = self.fours.layer.macs > self.chosen.layer.macs
-        padded = larger and self.chosen.time <= OF_LARGER * self.fours.time
+        larger = self.fours.layer.macs > self.fastest.layer.macs
+        padded = larger and self.fastest.time <= OF_LARGER * self.fours.time
         return self.of_fours > OF_FOURS and not padded
 
     @property
@@ -56,6 +65,7 @@ class Compared:
         return (
             f"{ours.layer.name} (zero points {ours.layer.input_zero_point}, {ours.layer.output_zero_point}): "
             f"{ours.kernel} {ours.time:,} {unit}, {self.plain.kernel} {self.plain.time:,}, "
+            f"-opt=speed {self.fastest.kernel} {self.fastest.time:,}, "
             f"{self.of_fours:.2f} times {self.fours.layer.name} for each product"
         )
 
@@ -68,5 +78,6 @@ def compared(layers: Sequence[SingleLayer], core: str) -> list[Compared]:
         core: Key of `measure.BOARDS`.
     """
     chosen, plain = counted(layers, core), counted(layers, core, plain=True)
-    fours = counted([layer.of_fours() for layer in layers], core)
-    return [Compared(*each) for each in zip(chosen, plain, fours, strict=True)]
+    fastest = counted(layers, core, opt="speed")
+    fours = counted([layer.of_fours() for layer in layers], core, opt="speed")
+    return [Compared(*each) for each in zip(chosen, plain, fastest, fours, strict=True)]

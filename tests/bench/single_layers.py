@@ -59,10 +59,14 @@ def measured(core: str, count: int, seed: int) -> dict[str, Any]:
 def series(found: Sequence[Compared], seed: int) -> dict[str, Any]:
     """Returns the record of drawn layers: how many are above each limit, and the worst of each."""
 
-    def worst(ratio: str) -> list[dict[str, Any]]:
+    def worst(ratio: str, counted: str) -> list[dict[str, Any]]:
         ordered = sorted(found, key=lambda each: -float(getattr(each, ratio)))[:_WORST]
         return [
-            {"ratio": round(getattr(each, ratio), 3), "layer": each.chosen.layer.name, "kernel": each.chosen.kernel}
+            {
+                "ratio": round(getattr(each, ratio), 3),
+                "layer": each.chosen.layer.name,
+                "kernel": getattr(each, counted).kernel,
+            }
             for each in ordered
         ]
 
@@ -71,8 +75,8 @@ def series(found: Sequence[Compared], seed: int) -> dict[str, Any]:
         "seed": seed,
         "above_portable": sum(each.of_portable > OF_PORTABLE for each in found),
         "above_fours": sum(each.is_cliff for each in found),
-        "of_portable": worst("of_portable"),
-        "of_fours": worst("of_fours"),
+        "of_portable": worst("of_portable", "chosen"),
+        "of_fours": worst("of_fours", "fastest"),
     }
 
 

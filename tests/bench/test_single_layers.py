@@ -32,10 +32,12 @@ def test_geometric_mean_of_ratios() -> None:
     assert single_layer_page.mean(found) == pytest.approx(0.25)
 
 
-def compared(time: int, plain: int, fours: int, layer: SingleLayer) -> Compared:
+def compared(time: int, plain: int, fours: int, layer: SingleLayer, fastest: int | None = None) -> Compared:
+    speed = time if fastest is None else fastest
     return Compared(
         Counted(layer, "own", time, time, in_cycles=True),
         Counted(layer, "portable_s8", plain, plain, in_cycles=True),
+        Counted(layer, "own", speed, speed, in_cycles=True),
         Counted(layer.of_fours(), "own", fours, fours, in_cycles=True),
     )
 
@@ -53,3 +55,9 @@ def compared(time: int, plain: int, fours: int, layer: SingleLayer) -> Compared:
 def test_limits(time: int, plain: int, fours: int, inputs: int, above: bool, cliff: bool) -> None:
     found = compared(time, plain, fours, SingleLayer("fully_connected", inputs, 8))
     assert (found.is_above, found.is_cliff) == (above, cliff)
+
+
+def test_whole_blocks_are_compared_without_a_price_of_flash() -> None:
+    layer = SingleLayer("fully_connected", 9, 8)
+    assert not compared(240, 300, 100, layer, fastest=120).is_above
+    assert compared(120, 300, 100, layer, fastest=240).is_cliff

@@ -21,7 +21,7 @@ def compiled(target: str = M4, model: str = "digits") -> Module:
     return compile_model(found, target=target)
 
 
-@pytest.mark.parametrize("model", available(["digits", "kws", "ic"]))
+@pytest.mark.parametrize("model", available(["digits", "vww", "ic"]))
 def test_what_is_left_out_only_loses_and_what_is_there_is_a_trade(model: str) -> None:
     module = compiled(model=model)
     found = variants.of(module)

@@ -1,0 +1,20 @@
+"""Rows of code sizes that a new measurement replaces, and those that it keeps."""
+
+from __future__ import annotations
+
+from bench import code_sizes
+
+
+def row(function: str, variant: str = "", instance: int = 0) -> code_sizes.Row:
+    return {"opt": "size", "function": function, "variant": variant, "instance": instance, "shared": {}}
+
+
+def test_rows_of_functions_and_variants_of_other_models_stay() -> None:
+    made = [row("conv", "words=2 rest=0", 10), row("pool", "padded=1", 20)]
+    known = [
+        row("conv", "words=2 rest=0", 11),  # measured again
+        row("conv", "words=3 rest=0", 12),
+        row("pool", "", 21),  # the function has other variants today
+        row("lstm", "", 30),
+    ]
+    assert code_sizes.kept(made, known) == [*made, known[1], known[3]]
