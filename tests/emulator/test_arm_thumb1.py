@@ -23,6 +23,7 @@ from support.weighted_models import Layer
 
 BOARD = "bbc/microbit"
 BATCH = 8
+KINDS = ("CONV_2D", "CONV_2D", "FULLY_CONNECTED")
 
 
 def check(drawn: Sequence[Layer]) -> None:
@@ -47,7 +48,7 @@ def check(drawn: Sequence[Layer]) -> None:
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],
 )
-@given(beyond_the_simplest(st.lists(small("CONV_2D"), min_size=BATCH, max_size=BATCH)))
+@given(beyond_the_simplest(st.lists(st.sampled_from(KINDS).flatmap(small), min_size=BATCH, max_size=BATCH)))
 def test_random_layers(drawn: list[Layer]) -> None:
     check(drawn)
 
@@ -58,9 +59,16 @@ def pointwise(depth: int, channels: int, pixels: int, **fields: object) -> Layer
     return Layer("CONV_2D", *shapes, 0, options, **fields)  # type: ignore[arg-type]
 
 
+def dense(inputs: int, outputs: int, **fields: object) -> Layer:
+    shapes = (1, inputs), (outputs, inputs), (1, outputs)
+    return Layer("FULLY_CONNECTED", *shapes, 0, per_channel=False, **fields)  # type: ignore[arg-type]
+
+
 def test_every_rest() -> None:
     # Rests of taps, of channels and of pixels; one pixel.
     drawn = [pointwise(depth, 4, 3) for depth in (1, 2, 3, 4, 5, 7, 8, 9)]
     drawn += [pointwise(8, channels, 2, zero_point_out=5) for channels in (2, 3, 5, 6, 7)]
     drawn += [pointwise(6, 5, pixels) for pixels in (1, 2, 3, 5)]
+    drawn += [dense(inputs, 8) for inputs in (1, 3, 4, 5, 8, 10)]
+    drawn += [dense(12, outputs, zero_point_out=5) for outputs in (5, 6, 7, 9)]
     check(drawn)

@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
+from aboard.kernels.arm_thumb1 import sums
 from aboard.kernels.contract import ConstantArg, KernelCall, PackedConstant, Scratch, ScratchArg, View
 from aboard.kernels.portable.conv2d import PortableS8
 from aboard.kernels.portable.epilogue import BLOCK
@@ -22,9 +23,6 @@ from aboard.target import Knob, Target
 
 #: ABOARD_THUMB1_TAPS of `sums.h`.
 TAPS = 4
-
-#: Most that two weights may have as sum of their absolute values: products with -128 to 127 are then below 2**15.
-_MOST = 255
 
 
 def pack(node: Node) -> Array:
@@ -48,8 +46,7 @@ class Thumb1S8(PortableS8):
             return reason
         if target.opt == "size":
             return "takes more memory (-opt=size)"
-        pairs = np.abs(pack(node).astype(np.int64)).reshape(-1, 2).sum(1)
-        return None if pairs.max() <= _MOST else f"two weights are {pairs.max()} together, more than {_MOST}"
+        return sums.refusal(packing.matrix(node, op.AXIS))
 
     @override
     def knobs(self, node: Node, target: Target) -> tuple[Knob, ...]:
