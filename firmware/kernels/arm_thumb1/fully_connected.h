@@ -14,7 +14,7 @@
 #include "results.h"
 #include "sums.h"
 
-#if ABOARD_THUMB1 && ABOARD_GNU
+#if ABOARD_THUMB1 && ABOARD_GNU && defined(__thumb__)
 
 /* clang-format off */
 /** Two taps of four channels. r0: inputs; r2: weights; r3: mask of two bytes; r12: takes off what was added to both. The

@@ -11,7 +11,7 @@
 #include "../portable/epilogue.h"
 #include "aboard/config.h"
 
-#if ABOARD_THUMB1 && ABOARD_GNU
+#if ABOARD_THUMB1 && ABOARD_GNU && defined(__thumb__)
 
 /* clang-format off */
 /** Result `i` of four; see aboard_epilogue and aboard_high_mul_halves. r0: sums; r1: constants; r2: results; r8: twice

@@ -38,7 +38,7 @@ ABOARD_SHARED void aboard_thumb1_words(int32_t *to, const int8_t *a, const int8_
     }
 }
 
-#if ABOARD_THUMB1 && ABOARD_GNU
+#if ABOARD_THUMB1 && ABOARD_GNU && defined(__thumb__)
 
 /* clang-format off */
 /** Two taps of two channels. r0: words; r1: number of the tap; r2, r3: weights of the channels. The sum of both products
