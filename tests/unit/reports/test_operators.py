@@ -121,7 +121,12 @@ def test_every_kernel_of_an_operator_is_in_the_table() -> None:
 
 
 def test_a_core_has_the_kernels_that_its_target_runs() -> None:
-    for core, keys in {"m4": ["arm_dsp"], "cortex-m3": ["arm_smlal"], "m55": ["arm_dsp", "arm_mve"], "m0": []}.items():
+    for core, keys in {
+        "m4": ["arm_dsp"],
+        "cortex-m3": ["arm_smlal"],
+        "m55": ["arm_dsp", "arm_mve"],
+        "m0": ["arm_thumb1"],
+    }.items():
         found = operators.operators(["FULLY_CONNECTED"], operators.of_core(core))[0]
         assert list(found.faster) == keys
         assert found.kernels["portable"]
