@@ -28,7 +28,7 @@ from support.plain_builds import LEVELS, Build
 CORES = (
     "cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m4+nofp", "cortex-m7", "cortex-m7+nofp.dp",
     "cortex-m33", "cortex-m33+nodsp+nofp", "cortex-m55", "cortex-m55+nomve", "cortex-m55+nomve.fp", "rv32imc",
-    "rv32imac", "rv32imafc",
+    "rv32imac", "rv32imafc", "rv32imac_zbb",
 )  # fmt: skip
 LTO = "-flto"
 

@@ -32,6 +32,7 @@ from support.weighted_models import ACTIVATIONS, Layer, window_out
 #: A target for each set of kernels.
 TARGETS = {
     "portable": Target("c -mcpu=cortex-m0 -runtime=standalone"),
+    "arm_thumb1": Target("c -mcpu=cortex-m0 -runtime=standalone"),
     "arm_mla": Target("c -mcpu=cortex-m3 -runtime=standalone"),
     "arm_dsp": Target("c -mcpu=cortex-m4 -runtime=standalone"),
     "arm_mve": Target("c -mcpu=cortex-m55 -runtime=standalone"),

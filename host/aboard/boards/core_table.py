@@ -62,8 +62,8 @@ class Cpu:
             `rv32`, `x86-64`, `aarch64`; `c99` for `generic`.
         features: Features: `thumb2`, `div` (integer division), `mul64` (32 x 32 to 64 bits), `dsp` (SXTB16,
             SMLAD), `fpu` (float32), `fpu64` (float64), `mve` and `mve_float` (Helium), `unaligned` (load and store of
-            words at any address), `atomics`, `compressed`, `vectors` (RISC-V Zve32x with 128 bits or more), `simd`
-            (vectors of a host-class core).
+            words at any address), `atomics`, `compressed`, `zbb` (RISC-V: minimum, maximum, sign extension, leading
+            zeros), `vectors` (RISC-V Zve32x with 128 bits or more), `simd` (vectors of a host-class core).
         fpu: gcc's name of the FPU; `none` if the core has no FPU.
         is_host_class: True for cores that run an operating system with processes.
         modifiers: Modifiers for the units that are left out, sorted.
@@ -281,6 +281,14 @@ CORES: Mapping[str, Cpu] = {
         Cpu("cortex-m85", "armv8.1-m.main", _ARM_M55, fpu="auto", optional=_LACK_M55, like="cortex-m55"),
         Cpu("rv32imc", "rv32", _RV_IMC),
         Cpu("rv32imac", "rv32", _RV_IMC | {"atomics"}),
+        # Compilers choose the instructions of Zbb; what kernels cost differs so little that rv32imac's figures serve.
+        Cpu(
+            "rv32imac_zbb",
+            "rv32",
+            _RV_IMC | {"atomics", "zbb"},
+            like="rv32imac",
+            added_flags={"gcc": ("-march=rv32imac_zbb",), "zig": ("-mcpu=generic_rv32+m+a+c+zbb",)},
+        ),
         # Kernels contain the vector instructions as assembly, so that compilers without vectors are enough.
         Cpu(
             "rv32imac_zve32x_zvl128b",

@@ -10,7 +10,7 @@ from aboard.cli.schema_result import Result
 class KernelsInfo(Result):
     """The kernels for an instruction set."""
 
-    key: str = Field(description="`portable` for every core, `arm_mla`, `arm_dsp` or `arm_mve`.")
+    key: str = Field(description="`portable` for every core, `arm_thumb1`, `arm_mla`, `arm_dsp` or `arm_mve`.")
     names: list[str] = Field(description="Names of the kernels, as `aboard targets why` shows them.")
 
 

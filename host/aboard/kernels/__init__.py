@@ -2,8 +2,8 @@
 
 - `contract` defines the interface of a kernel, `registry` finds the kernels, `packages` those of other packages;
 - `accelerator` and `subgraph` are the same for claimed regions of a graph;
-- one folder per instruction set, as in `firmware/kernels`: `portable`, `arm_dsp`, `arm_mve`, `arm_mla`. A Python file
-  packs the constants for the C header of the same name, and returns the call;
+- one folder per instruction set, as in `firmware/kernels`: `portable`, `arm_thumb1`, `arm_mla`, `arm_dsp`,
+  `arm_mve`. A Python file packs the constants for the C header of the same name, and returns the call;
 - `select` chooses the kernel of a node;
 - several instruction sets share the files beside the folders: packing (`weights`), windows (`windowed`, `overlap`), and
   requantisation epilogues (`requantisation`, `single_rounding`).

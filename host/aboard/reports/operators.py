@@ -23,7 +23,7 @@ from aboard.target import Target
 PORTABLE = "portable"
 
 #: Keys that name kernels for some cores, the slowest first.
-FASTER = ("arm_mla", "riscv_v", "arm_dsp", "arm_mve")
+FASTER = ("arm_thumb1", "arm_mla", "riscv_v", "arm_dsp", "arm_mve")
 
 #: Types that a tensor can have at run time.
 _EVERY = tuple(dtype.value for dtype in DType if dtype is not DType.FLOAT16)

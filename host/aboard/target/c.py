@@ -151,6 +151,8 @@ def _complete(attrs: Mapping[str, Value], where: str) -> Mapping[str, Value]:
 def _keys(attrs: Mapping[str, Value]) -> frozenset[str]:
     core = cpus.find(str(attrs["mcpu"]))
     found = {"portable"}
+    if core.is_arm_m and "thumb2" not in core.features:
+        found.add("arm_thumb1")
     if core.is_arm_m and "dsp" in core.features:
         found.add("arm_dsp")
     elif core.is_arm_m and "mul64" in core.features:

@@ -171,7 +171,7 @@ class Target:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Implementation keys: `portable`, and some of `arm_mla`, `arm_dsp`, `arm_mve`, `riscv`, `host`."""
+        """Implementation keys: `portable`; `arm_thumb1`, `arm_mla`, `arm_dsp`, `arm_mve`, `riscv`, `host` by core."""
         return self.host.kind.default_keys | self.host.kind.keys(self.host.attrs)
 
     @property

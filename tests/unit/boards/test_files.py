@@ -173,6 +173,7 @@ FIGURES = {
         168_000_000,
         {"unicorn"},
     ),
+    "riscv/qemu_virt32b": ("rv32imac_zbb", 16 << 20, 16 << 20, "ns16550", 0x1000_0000, 10_000_000, {"qemu"}),
     "riscv/qemu_virt32v": ("rv32imac_zve32x_zvl128b", 16 << 20, 16 << 20, "ns16550", 0x1000_0000, 10_000_000, {"qemu"}),
     "riscv/qemu_virt32": ("rv32imac", 16 << 20, 16 << 20, "ns16550", 0x1000_0000, 10_000_000, {"qemu", "unicorn"}),
     "ti/lm3s6965evb": ("cortex-m3", 256 << 10, 64 << 10, "pl011", 0x4000_C000, 12_500_000, {"qemu", "unicorn"}),

@@ -114,14 +114,19 @@ def test_every_operator_states_its_types() -> None:
 
 def test_every_kernel_of_an_operator_is_in_the_table() -> None:
     conv = operators.operators(["CONV_2D"])[0]
-    assert conv.faster == ("arm_mla", "riscv_v", "arm_dsp", "arm_mve")
+    assert conv.faster == ("arm_thumb1", "arm_mla", "riscv_v", "arm_dsp", "arm_mve")
     assert "mla_s8" in conv.kernels["arm_mla"]
     assert operators.operators(["TRANSPOSE_CONV"])[0].kernels == conv.kernels
     assert operators.operators(["ABS"])[0].faster == ()
 
 
 def test_a_core_has_the_kernels_that_its_target_runs() -> None:
-    for core, keys in {"m4": ["arm_dsp"], "cortex-m3": ["arm_mla"], "m55": ["arm_dsp", "arm_mve"], "m0": []}.items():
+    for core, keys in {
+        "m4": ["arm_dsp"],
+        "cortex-m3": ["arm_mla"],
+        "m55": ["arm_dsp", "arm_mve"],
+        "m0": ["arm_thumb1"],
+    }.items():
         found = operators.operators(["FULLY_CONNECTED"], operators.of_core(core))[0]
         assert list(found.faster) == keys
         assert found.kernels["portable"]

@@ -54,6 +54,7 @@ def test_the_table_has_the_cores_of_the_documentation() -> None:
         "cortex-m85",
         "generic",
         "rv32imac",
+        "rv32imac_zbb",
         "rv32imac_zve32x_zvl128b",
         "rv32imafc",
         "rv32imc",
@@ -87,7 +88,7 @@ def test_compilers_for_riscv_see_the_units_of_the_table(name: str, compiler: str
     core = cpu.find(name)
     seen = macros(core, compiler)
     units = {"atomics": "__riscv_atomic" in seen, "compressed": "__riscv_compressed" in seen}
-    units |= {"div": "__riscv_div" in seen, "fpu": seen.get("__riscv_flen") == "32"}
+    units |= {"zbb": "__riscv_zbb" in seen, "div": "__riscv_div" in seen, "fpu": seen.get("__riscv_flen") == "32"}
     assert units == {unit: unit in core.features for unit in units}
     assert ("__riscv_float_abi_single" in seen) == (core.float_abi == "hard")
 
@@ -111,6 +112,7 @@ def test_flags_are_spelled_as_each_compiler_wants_them() -> None:
     assert m4.flags("zig")[:3] == ("-target", "thumb-freestanding-eabihf", "-mcpu=cortex_m4+vfp4d16sp")
     assert cpu.find("cortex-m0").flags("gcc") == ("-mcpu=cortex-m0", "-mthumb", "-mfloat-abi=soft")
     assert cpu.find("rv32imac").flags("gcc") == ("-march=rv32imac", "-mabi=ilp32", "-misa-spec=2.2")
+    assert cpu.find("rv32imac_zbb").flags("gcc")[-1] == "-march=rv32imac_zbb"
     assert cpu.find("cortex-a53").flags("gcc") == ("-mcpu=cortex-a53",)
     assert cpu.find("x86-64").flags("clang") == ("-march=x86-64",)
 

@@ -94,7 +94,8 @@ def test_attributes_are_typed_properties() -> None:
 @pytest.mark.parametrize(
     ("core", "keys"),
     [
-        ("cortex-m0", {"portable"}),
+        ("cortex-m0", {"portable", "arm_thumb1"}),
+        ("cortex-m23", {"portable", "arm_thumb1"}),
         ("cortex-m3", {"portable", "arm_mla"}),
         ("cortex-m4", {"portable", "arm_dsp"}),
         ("cortex-m33+nodsp", {"portable", "arm_mla"}),
