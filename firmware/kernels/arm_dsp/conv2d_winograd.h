@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "../portable/conv2d_window.h"
 #include "../portable/im2col.h"
@@ -25,6 +26,7 @@ typedef struct {
     int32_t clamped;         /**< 1: results are clamped to [low, high]. */
     int32_t zero_point;      /**< Zero point of the input, and value of padding. */
     int32_t padding_bytes;   /**< Bytes of a row of a window. */
+    int32_t overwrites;      /**< 1: rows of the result may lie exactly over rows of `in` that nothing reads later. */
     int32_t low;
     int32_t high;
 } aboard_conv2d_winograd_dsp_t;
@@ -73,15 +75,44 @@ ABOARD_INLINE void aboard_conv2d_winograd_dsp_clamp(const aboard_conv2d_winograd
     }
 }
 
+/** The bytes of the operand under the last column of two tiles, which the next two tiles read. */
+typedef struct {
+    int8_t *place;   /**< That column in the first row; NULL without tiles on the left. */
+    uint32_t *under; /**< The bytes of both rows. */
+    int32_t below;   /**< From the first to the second row. */
+    int32_t depth;   /**< Channels. */
+} aboard_conv2d_winograd_dsp_edge_t;
+
+/** Keeps the bytes of the operand before results are written there. */
+ABOARD_SHARED void aboard_conv2d_winograd_dsp_keep(const aboard_conv2d_winograd_dsp_edge_t *edge) {
+    for (int32_t i = 0; i < edge->depth; i += 4) {
+        memcpy(&edge->under[i / 2], edge->place + i, 4);
+        memcpy(&edge->under[i / 2 + 1], edge->place + edge->below + i, 4);
+    }
+}
+
+/** Exchanges the bytes in memory with those that are kept. */
+ABOARD_SHARED void aboard_conv2d_winograd_dsp_exchange(const aboard_conv2d_winograd_dsp_edge_t *edge) {
+    for (int32_t i = 0; i < edge->depth; i += 4) {
+        const uint32_t first = edge->under[i / 2];
+        const uint32_t second = edge->under[i / 2 + 1];
+        memcpy(&edge->under[i / 2], edge->place + i, 4);
+        memcpy(&edge->under[i / 2 + 1], edge->place + edge->below + i, 4);
+        memcpy(edge->place + i, &first, 4);
+        memcpy(edge->place + edge->below + i, &second, 4);
+    }
+}
+
 /**
  * int8 convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters: 3x3 windows, one pixel apart, without dilation and groups; a multiple of four channels
  * of the operand and of the result.
- * @param in, out     As for aboard_conv2d_dsp; `in` is not overwritten.
+ * @param in, out     As for aboard_conv2d_dsp; `in` is not overwritten, but for what `overwrites` allows: then a call
+ * computes at most two rows.
  * @param weights     See aboard_dsp_tiles_t.
- * @param scratch     ABOARD_DSP_TILE_SUMS words, ABOARD_DSP_TILE_WORDS for every two channels of the operand, and a row
- * of a window, `padding_bytes`.
+ * @param scratch     ABOARD_DSP_TILE_SUMS words, ABOARD_DSP_TILE_WORDS for every two channels of the operand, a row
+ * of a window, `padding_bytes`, and if `overwrites` then two pixels, in whole words.
  * @param first, last Rows [first, last) of the result are computed, two at a time.
  */
 ABOARD_INLINE void aboard_conv2d_winograd_dsp(const aboard_conv2d_winograd_dsp_t *p, const int8_t *in, int8_t *out,
@@ -91,16 +122,29 @@ ABOARD_INLINE void aboard_conv2d_winograd_dsp(const aboard_conv2d_winograd_dsp_t
     uint32_t *const x = scratch + ABOARD_DSP_TILE_SUMS;
     uint32_t *const x_end = x + s->in.channels / 2 * ABOARD_DSP_TILE_WORDS;
     int8_t *const padding = (int8_t *)x_end;
+    aboard_conv2d_winograd_dsp_edge_t edge = {NULL, x_end + (p->padding_bytes + 3) / 4, 0, view->channels};
     aboard_im2col_fill_shared(padding, p->zero_point, p->padding_bytes);
     for (int32_t row = first, rows = 0; row < last; row += rows) {
         const aboard_conv2d_window_t top = aboard_conv2d_window(s, row, 0);
         rows = ABOARD_MIN(ABOARD_MIN(last - row, s->out_height - (top.top + s->pad_top)), ABOARD_DSP_TILE_HEIGHT);
         int8_t *y = aboard_row_out_s8(view, out, row);
         const int32_t below = rows > 1 ? aboard_row_offset(view, row + 1) - aboard_row_offset(view, row) : 0;
+        edge.place = NULL;
+        edge.below = below;
         for (int32_t col = 0; col < view->cols; col += ABOARD_DSP_TILE_RESULTS) {
             const int32_t cols = ABOARD_MIN(view->cols - col, ABOARD_DSP_TILE_RESULTS);
             const aboard_conv2d_window_t at = {top.base, top.top, col - s->pad_left};
+            if (p->overwrites && edge.place != NULL) {
+                aboard_conv2d_winograd_dsp_exchange(&edge);
+            }
             aboard_conv2d_winograd_dsp_fill(p, in, &at, rows, cols, x, scratch, padding);
+            if (p->overwrites && edge.place != NULL) {
+                aboard_conv2d_winograd_dsp_exchange(&edge);
+            }
+            if (p->overwrites && cols == ABOARD_DSP_TILE_RESULTS) {
+                edge.place = y + (ABOARD_DSP_TILE_RESULTS - 1) * view->pixel_stride;
+                aboard_conv2d_winograd_dsp_keep(&edge);
+            }
             const int32_t next = cols > 1 ? view->pixel_stride : 0;
             const aboard_dsp_tiles_t job = {x,
                                             x_end,

@@ -189,7 +189,9 @@ class _Builder:
         node, wanted = writer.node, written.last - written.first
         result = self.locations[node.output].view
         align = self._align(node.output)
-        allowed = () if policy is Overwriting.NONE else writer.implementation.overwrites_rows(node)
+        row_wise = writer.implementation.row_wise(node)
+        few = row_wise is not None and wanted <= row_wise.rows
+        allowed = writer.implementation.overwrites_rows(node) if few and policy is not Overwriting.NONE else ()
         for index, operand in enumerate(node.inputs):
             rows = None if operand is None else self.of_rows.get(operand)
             if operand is None or rows is None:
