@@ -102,7 +102,7 @@ def over_the_operand(layer: Layer, *, overwrites: bool) -> bool:
 
 
 @pytest.mark.parametrize("size", [(1, 5), (2, 4), (5, 6), (6, 9), (7, 12)])
-@pytest.mark.parametrize("depth", [4, 16, 32])
+@pytest.mark.parametrize("depth", [4, 16, 160])
 def test_tiles_over_rows_of_their_operand(size: tuple[int, int], depth: int) -> None:
     layer = Layer(
         "CONV_2D", (1, *size, depth), (depth, 3, 3, depth), (1, *size, depth), 0, OPTIONS, zero_point_out=-128
@@ -112,9 +112,10 @@ def test_tiles_over_rows_of_their_operand(size: tuple[int, int], depth: int) -> 
 
 
 def test_tiles_that_may_not_lie_over_their_operand() -> None:
-    for shape_out, padding in (((1, 6, 6, 8), "SAME"), ((1, 4, 4, 4), "VALID")):
+    shapes = ((4, (1, 6, 6, 8), "SAME"), (4, (1, 4, 4, 4), "VALID"), (164, (1, 6, 6, 164), "SAME"))
+    for depth, shape_out, padding in shapes:
         options = {**OPTIONS, "Padding": padding}
-        layer = Layer("CONV_2D", (1, 6, 6, 4), (shape_out[3], 3, 3, 4), shape_out, 0, options)
+        layer = Layer("CONV_2D", (1, 6, 6, depth), (shape_out[3], 3, 3, depth), shape_out, 0, options)
         (node,) = load(layer.model(), name="m").nodes
         assert kernel(node, WINOGRAD).overwrites_rows(node) == ()
 

@@ -26,7 +26,7 @@ from aboard.errors import VerifyError
 from aboard.memory.problem import WORD, round_up
 
 #: Pairs of blocks that all changed orders of a problem may compare, and the most and the fewest of these orders.
-BUDGET, MOST_ORDERS, FEWEST_ORDERS = 2_400_000, 400, 16
+BUDGET, MOST_ORDERS, FEWEST_ORDERS = 2_400_000, 400, 4
 
 
 class Part(NamedTuple):
@@ -204,7 +204,7 @@ class _Search:
             lambda i: (-lasts[i] * size[i], born[i]),
         ]
         for key in keys:
-            self._place(sorted(range(len(blocks)), key=key))
+            self._place(sorted(range(len(blocks)), key=key), most=self.peak)
             if self.peak <= self.bound:
                 return
         pairs = sum(map(len, self.ranges)) + 1
@@ -226,11 +226,18 @@ class _Search:
                     rank[index] -= rng.random() * count
             order = sorted(range(count), key=rank.__getitem__)
 
-    def _place(self, order: Sequence[int]) -> Sequence[int]:
-        """Places in an order by first fit, keeps the result unless it is worse than the best so far, and returns it."""
+    def _place(self, order: Sequence[int], most: int | None = None) -> Sequence[int]:
+        """Places in an order by first fit, keeps the result unless it is worse than the best so far, and returns it.
+
+        Args:
+            order: The blocks.
+            most: Bytes of the arena from which on the rest is not placed; None to place all blocks.
+        """
         offsets = [-1] * len(self.blocks)
         for index in order:
-            offsets[index] = self._first_fit(index, offsets)
+            offsets[index] = at = self._first_fit(index, offsets)
+            if most is not None and at + self.sizes[index] > most:
+                return offsets
         peak = round_up(max(map(operator.add, offsets, self.sizes), default=0), WORD)
         if peak <= self.peak:
             self.offsets, self.order, self.peak = offsets, list(order), peak

@@ -49,6 +49,9 @@ COLUMNS, RESULTS, HEIGHT = 6, 4, 2
 #: Bytes of the sums of two tiles for four channels, and of the inputs of two tiles for each channel.
 _SUM_BYTES, _INPUT_BYTES = 4 * PLACES * TILES * CHANNELS, 2 * PLACES * TILES
 
+#: ABOARD_DSP_TILE_EDGE of the header: most channels of a result that lies over its operand.
+_EDGE_CHANNELS = 160
+
 #: Twice the transformation of a window's rows, and of its columns.
 _TRANSFORMATION = np.array([[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]])
 
@@ -88,7 +91,8 @@ class DspWinogradS8(Convolution):
     def overwrites_rows(self, node: Node) -> tuple[int, ...]:
         """Two rows of tiles are read before their results are written, but for a column that is put back."""
         padding, same = op.attributes(node).padding, node.input(INPUT).shape == node.output.shape
-        return (INPUT,) if same and (padding.top, padding.left) == (1, 1) else ()
+        few = node.output.shape[3] <= _EDGE_CHANNELS
+        return (INPUT,) if same and few and (padding.top, padding.left) == (1, 1) else ()
 
     @override
     def rolling_cost(self, node: Node) -> float:
@@ -108,7 +112,7 @@ class DspWinogradS8(Convolution):
         row_bytes = (COLUMNS - 1) * x.pixel_stride + x.channels
         # Rows in blocks may lie over each other; of other rows the planner decides by `overlap`.
         overwrites = bool(x.table and y.table and self.overwrites_rows(node))
-        edge = (row_bytes + 3) // 4 * 4 - row_bytes + HEIGHT * x.channels if overwrites else 0
+        edge = HEIGHT * x.channels if overwrites else 0
         return KernelCall(
             header="arm_dsp/conv2d_winograd.h",
             function="aboard_conv2d_winograd_dsp",
