@@ -111,36 +111,47 @@ class RowPlacement:
 
     Attributes:
         in_blocks: True if they lie in blocks (`aboard.schedule.blocks`). Assignments have rolling buffers all the same.
-        slack: As `SLACK`, for `Aim.NEAR_LEAST`.
+        slacks: As `SLACK`, for `Aim.NEAR_LEAST`; one schedule for each.
+        low: True if `Aim.NEAR_LEAST` tries stripes of one row too (`Cascade.minimise_ram`).
     """
 
     in_blocks: bool = False
-    slack: float = SLACK
+    slacks: tuple[float, ...] = (SLACK,)
+    low: bool = False
 
 
-IN_RINGS, IN_BLOCKS, LEAST_IN_BLOCKS = (
+IN_RINGS, IN_BLOCKS, LEAST_IN_BLOCKS, LOW_IN_BLOCKS = (
     RowPlacement(),
     RowPlacement(in_blocks=True),
-    RowPlacement(in_blocks=True, slack=1.0),
+    RowPlacement(in_blocks=True, slacks=(1.0,)),
+    RowPlacement(in_blocks=True, slacks=(1.0, SLACK), low=True),
 )
 
 
-def schedules(graph: Graph, calls: Calls, wanted: Aim, memory: RowPlacement = IN_RINGS) -> Iterator[BufferAssignment]:
+#: Segments of cascades that were traced; None for steps that cannot be one.
+Traced = dict[CascadeBound, Segment | None]
+
+
+def schedules(
+    graph: Graph, calls: Calls, wanted: Aim, memory: RowPlacement = IN_RINGS, traced: Traced | None = None
+) -> Iterator[BufferAssignment]:
     """Yields the buffer assignment of the schedule with some objective.
 
     `Aim.WITHIN` yields several: first the schedule with the fewest stripes whose steps keep to `-ram-max`, then
-    schedules with lower limits, because a memory plan may need more than its largest step.
+    schedules with lower limits, because a memory plan may need more than its largest step. `Aim.NEAR_LEAST` yields one
+    for each slack.
 
     Args:
         graph: A verified graph in execution order.
         calls: Calls of its nodes.
         wanted: The objective. `Aim.WITHIN` needs a target with `-ram-max`.
         memory: What it assumes about the rows of cascades.
+        traced: Segments known from searches with rows in the same memory; extended.
     """
     # With Helium stripes of one row may nearly double the instructions (`kws`), so only a limit justifies them.
     limited = calls.target.ram_max is not None or not is_plain_by_default(calls.target)
-    minimise_ram = (wanted in (Aim.LEAST, Aim.WITHIN) and limited) or calls.target.input_mode == "rows"
-    search = _CascadeSearch(graph, calls, minimise_ram=minimise_ram, in_blocks=memory.in_blocks)
+    minimise_ram = (wanted in (Aim.LEAST, Aim.WITHIN) and limited) or calls.target.input_mode == "rows" or memory.low
+    search = _CascadeSearch(graph, calls, minimise_ram=minimise_ram, in_blocks=memory.in_blocks, traced=traced)
     limit = calls.target.ram_max
     given = search.given()
     if given is not None:
@@ -154,7 +165,8 @@ def schedules(graph: Graph, calls: Calls, wanted: Aim, memory: RowPlacement = IN
         for part in _PARTS_OF_LIMIT:
             yield search.assignment(search.partition(int(limit * part), 1.0))
     else:
-        yield search.assignment(search.partition(0, memory.slack if wanted is Aim.NEAR_LEAST else 1.0))
+        for slack in memory.slacks if wanted is Aim.NEAR_LEAST else (1.0,):
+            yield search.assignment(search.partition(0, slack))
 
 
 def taken(wanted: Aim, calls: Calls, assignment: BufferAssignment) -> Aim:
@@ -219,7 +231,15 @@ def pareto_front(graph: Graph, calls: Calls) -> Iterator[BufferAssignment]:
 class _CascadeSearch:
     """The segments of a graph, made when the search first needs them."""
 
-    def __init__(self, graph: Graph, calls: Calls, *, minimise_ram: bool, in_blocks: bool = False) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        calls: Calls,
+        *,
+        minimise_ram: bool,
+        in_blocks: bool = False,
+        traced: Traced | None = None,
+    ) -> None:
         """Makes the segments of single steps.
 
         Args:
@@ -227,6 +247,7 @@ class _CascadeSearch:
             calls: Calls of its nodes.
             minimise_ram: True to try cascades with `Cascade.minimise_ram` too.
             in_blocks: True if rows lie in blocks; not for a graph with states.
+            traced: As for `schedules`.
         """
         self.in_blocks = in_blocks
         self.graph = graph
@@ -239,7 +260,7 @@ class _CascadeSearch:
         self._fields: ReceptiveFields = {}
         #: Steps of rolling windows, which no cascade may contain.
         self._rolling = self.plain.rolling_steps
-        self._segments: dict[CascadeBound, Segment] = {}
+        self._traced: Traced = {} if traced is None else traced
         #: Values of `minimise_ram`; with False, stripes have the height that kernels prefer.
         self.minimise_ram = (False, True) if minimise_ram else (False,)
 
@@ -275,7 +296,8 @@ class _CascadeSearch:
         """
         peak = self.table.least_peak(enough, self._peak)
         path = self.table.fewest_stripes(max(int(peak * slack), enough), self._peak)
-        return [self.singles[step] if each is None else self._segments[each] for step, each in path]
+        segments = [self.singles[step] if each is None else self._traced[each] for step, each in path]
+        return [segment for segment in segments if segment is not None]
 
     def assignment(self, partition: Sequence[Segment]) -> BufferAssignment:
         """Returns the buffer assignment of a partition."""
@@ -348,11 +370,10 @@ class _CascadeSearch:
 
     def _peak(self, candidate: CascadeBound) -> int | None:
         """Returns the peak of a cascade; None if the steps cannot be one."""
-        segment = self._trace(candidate)
-        if segment is None:
-            return None
-        self._segments[candidate] = segment
-        return segment.peak_bytes
+        if candidate not in self._traced:
+            self._traced[candidate] = self._trace(candidate)
+        segment = self._traced[candidate]
+        return None if segment is None else segment.peak_bytes
 
     def _trace(self, candidate: CascadeBound) -> Segment | None:
         """Returns a cascade with its stripes and its exact peak; None if the steps cannot be one."""
