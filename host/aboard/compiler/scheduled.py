@@ -19,10 +19,10 @@ from aboard.memory import arenas
 from aboard.memory.arenas import Layout
 from aboard.memory.problem import WORD, lower_bound, round_up
 from aboard.memory.state import POSITION_BYTES
-from aboard.schedule import blocks_instead, control, cost, order, search, traffic
+from aboard.schedule import aims, blocks_instead, control, cost, order, search, traffic
+from aboard.schedule.aims import Aim
 from aboard.schedule.buffers import BufferAssignment
 from aboard.schedule.lowering import Calls, Program, lower
-from aboard.schedule.search import Aim
 from aboard.target import Target
 from aboard.target.regions import ArenaRegion
 
@@ -149,7 +149,7 @@ def _in_order(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
         traced: search.Traced = {}
         found += _until(_laid_out(graph, calls, aim, search.IN_BLOCKS, found, traced), limit)
         nearest = min(found, key=lambda each: each.layout.ram).layout
-        if aim is Aim.NEAR_LEAST and nearest.peak > search.SLACK * nearest.bound:
+        if aim is Aim.NEAR_LEAST and nearest.peak > aims.SLACK * nearest.bound:
             # Memory is in pieces that nothing fits: another schedule may be nearer to its bound.
             found += _until(_laid_out(graph, calls, aim, search.LEAST_IN_BLOCKS, found, traced), limit)
         if aim is Aim.NEAR_LEAST and limit is None:
@@ -159,14 +159,14 @@ def _in_order(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
         return min(within, key=_stripes) if within else min(found, key=lambda each: each.layout.ram)
     if aim is not Aim.NEAR_LEAST:
         return min(found, key=lambda each: each.layout.ram)
-    most = search.SLACK * min(each.layout.ram for each in found)
+    most = aims.SLACK * min(each.layout.ram for each in found)
     return min((each for each in found if each.layout.ram <= most), key=_stripes)
 
 
 def _in_low_stripes(graph: Graph, calls: Calls, known: Sequence[Scheduled], traced: search.Traced) -> list[Scheduled]:
     """Returns the schedule with the least RAM that stripes of one row need, if these take few instructions more."""
     high = any(c.stripe_height(node) > 1 for k in known for c in k.program.assignment.cascades for node in c.nodes)
-    if not high or search.is_plain_by_default(calls.target):
+    if not high or aims.is_plain_by_default(calls.target):
         return []
     most = MOST_INSTRUCTIONS * min(each.instructions for each in known)
     low = _laid_out(graph, calls, Aim.NEAR_LEAST, search.LOW_IN_BLOCKS, known, traced)
@@ -210,7 +210,7 @@ def _laid_out(
         program = lower(graph, assignment, calls)
         progress.report("memory plan")
         regions = _arenas(program, calls.target)
-        made = _planned(program, calls, search.taken(aim, calls, assignment), regions)
+        made = _planned(program, calls, aims.taken(aim, calls, assignment), regions)
         layout = made.layout.with_state(program.state_bytes, calls.target.state_mode, regions, graph.name)
         yield replace(made, layout=layout)
 

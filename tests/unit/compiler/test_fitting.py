@@ -11,7 +11,7 @@ import pytest
 import aboard
 from aboard.base.manifest import Manifest
 from aboard.kernels.select import code_size
-from aboard.schedule.search import Aim
+from aboard.schedule.aims import Aim
 from aboard.target import Target
 from support import layer_shapes, models, zoo
 from support.examples import either
