@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from aboard.importers import load
 from aboard.ir import Node
 from aboard.kernels.contract import Implementation, RowWise, View
+from aboard.ops import get
+from ops.test_overlaps import Trial, check_at
 from support import kernel_call, kernel_views
 from support.dsp_layers import (
     BLOCKS,
@@ -76,6 +78,46 @@ def test_work_of_odd_stripes_of_tiles() -> None:
     assert [tiles_of.growth(node, rows) for rows in (1, 2, 3, 8)] == [2.0, 1.0, 4 / 3, 1.0]
     assert tiles_of.row_wise(node) == RowWise(2)
     assert tiles_of.overlap(node, [View.whole((1, 8, 8, 4), 1)], [View.whole((1, 8, 8, 4), 1)]) is None
+
+
+def over_the_operand(layer: Layer, *, overwrites: bool) -> bool:
+    """Returns whether results are right whose rows lie exactly over the row above them, two rows at a time."""
+    (node,) = load(layer.model(), name="m").nodes
+    x, y = View.whole(layer.shape_in, 1), View.whole(layer.shape_out, 1)
+    x = dataclasses.replace(x, offset=x.row_stride)
+    plain = kernel(node, WINOGRAD).lower(node, [x, None, None], [y], TARGET)
+    tables = [dataclasses.replace(view, table="rows") for view in (x, y)]
+    in_blocks = kernel(node, WINOGRAD).lower(node, [tables[0], None, None], [tables[1]], TARGET)
+    assert in_blocks.params["overwrites"] == 1
+    call = dataclasses.replace(plain, arguments=in_blocks.arguments, params={**plain.params, "overwrites": overwrites})
+    ranges = [(row, min(row + 2, y.rows)) for row in range(0, y.rows, 2)]
+    constants = [None if t is None else t.data for t in node.inputs[1:]]
+    wanted = get(node.op).evaluate(node, [layer.input(), *constants])[0]
+    with kernel_call.library([call]) as run:
+        try:
+            check_at(0, Trial(call, ranges, x, y, "two rows"), run, layer.input(), wanted)
+        except AssertionError:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("size", [(1, 5), (2, 4), (5, 6), (6, 9), (7, 12)])
+@pytest.mark.parametrize("depth", [4, 16, 160])
+def test_tiles_over_rows_of_their_operand(size: tuple[int, int], depth: int) -> None:
+    layer = Layer(
+        "CONV_2D", (1, *size, depth), (depth, 3, 3, depth), (1, *size, depth), 0, OPTIONS, zero_point_out=-128
+    )
+    assert over_the_operand(layer, overwrites=True)
+    assert size[1] <= 4 or size[0] == 1 or not over_the_operand(layer, overwrites=False)
+
+
+def test_tiles_that_may_not_lie_over_their_operand() -> None:
+    shapes = ((4, (1, 6, 6, 8), "SAME"), (4, (1, 4, 4, 4), "VALID"), (164, (1, 6, 6, 164), "SAME"))
+    for depth, shape_out, padding in shapes:
+        options = {**OPTIONS, "Padding": padding}
+        layer = Layer("CONV_2D", (1, 6, 6, depth), (shape_out[3], 3, 3, depth), shape_out, 0, options)
+        (node,) = load(layer.model(), name="m").nodes
+        assert kernel(node, WINOGRAD).overwrites_rows(node) == ()
 
 
 def test_transformed_weights_and_scratch() -> None:

@@ -8,6 +8,7 @@
 #define ABOARD_KERNELS_ARM_DSP_CONV2D_WINOGRAD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "../portable/conv2d_window.h"
@@ -25,9 +26,14 @@ typedef struct {
     int32_t clamped;         /**< 1: results are clamped to [low, high]. */
     int32_t zero_point;      /**< Zero point of the input, and value of padding. */
     int32_t padding_bytes;   /**< Bytes of a row of a window. */
+    int32_t overwrites;      /**< 1: rows of the result may lie exactly over rows of `in` that nothing reads later. */
     int32_t low;
     int32_t high;
 } aboard_conv2d_winograd_dsp_t;
+
+/** Words of the columns of two tiles, and most channels of which two pixels find room behind them. */
+#define ABOARD_DSP_TILE_COLUMN_WORDS (8 * ABOARD_DSP_TILE_COLUMNS)
+#define ABOARD_DSP_TILE_EDGE (2 * (ABOARD_DSP_TILE_SUMS - ABOARD_DSP_TILE_COLUMN_WORDS))
 
 /** Transforms the inputs of two tiles, of which `rows` and `cols` results exist, from the window at `at` on. */
 ABOARD_INLINE void aboard_conv2d_winograd_dsp_fill(const aboard_conv2d_winograd_dsp_t *p, const int8_t *in,
@@ -73,15 +79,54 @@ ABOARD_INLINE void aboard_conv2d_winograd_dsp_clamp(const aboard_conv2d_winograd
     }
 }
 
+/** The last column of two tiles whose results lie over the operand: the next two tiles read the bytes under it. */
+typedef struct {
+    int8_t *place;   /**< That column in the first row. */
+    int8_t *kept;    /**< The bytes of the operand in both rows. */
+    int8_t *results; /**< The results in both rows, while inputs are transformed. */
+    int32_t below;   /**< From the first to the second row. */
+    int32_t depth;   /**< Channels. */
+} aboard_conv2d_winograd_dsp_edge_t;
+
+/** Copies a pixel of each row. */
+ABOARD_SHARED void aboard_conv2d_winograd_dsp_copy(int8_t *to, int32_t below_to, const int8_t *from, int32_t below_from,
+                                                   int32_t depth) {
+    aboard_im2col_copy(to, from, depth);
+    aboard_im2col_copy(to + below_to, from + below_from, depth);
+}
+
+/** Keeps the results, and puts the bytes of the operand back. */
+ABOARD_INLINE void aboard_conv2d_winograd_dsp_uncover(const aboard_conv2d_winograd_dsp_edge_t *e) {
+    aboard_conv2d_winograd_dsp_copy(e->results, e->depth, e->place, e->below, e->depth);
+    aboard_conv2d_winograd_dsp_copy(e->place, e->below, e->kept, e->depth, e->depth);
+}
+
+/** True if one of two rows of results lies over a row of the operand that is read for them. */
+ABOARD_INLINE bool aboard_conv2d_winograd_dsp_covers(const aboard_conv2d_winograd_dsp_t *p, const int8_t *in,
+                                                     const aboard_conv2d_window_t *at, int32_t rows, const int8_t *y,
+                                                     int32_t below) {
+    bool found = false;
+    for (int32_t i = 0; i < rows + 2; ++i) {
+        const int32_t row = at->top + i;
+        if (row >= 0 && row < p->shape.in_height) {
+            const int8_t *const from = aboard_row_s8(&p->shape.in, in, at->base + row);
+            found = found || from == y || from == y + below;
+        }
+    }
+    return found;
+}
+
 /**
  * int8 convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters: 3x3 windows, one pixel apart, without dilation and groups; a multiple of four channels
  * of the operand and of the result.
- * @param in, out     As for aboard_conv2d_dsp; `in` is not overwritten.
+ * @param in, out     As for aboard_conv2d_dsp; `in` is not overwritten, but for what `overwrites` allows: then a call
+ * computes at most two rows.
  * @param weights     See aboard_dsp_tiles_t.
- * @param scratch     ABOARD_DSP_TILE_SUMS words, ABOARD_DSP_TILE_WORDS for every two channels of the operand, and a row
- * of a window, `padding_bytes`.
+ * @param scratch     ABOARD_DSP_TILE_SUMS words, ABOARD_DSP_TILE_WORDS for every two channels of the operand, a row
+ * of a window, `padding_bytes`, and if `overwrites` then two pixels, of at most
+ * ABOARD_DSP_TILE_EDGE channels.
  * @param first, last Rows [first, last) of the result are computed, two at a time.
  */
 ABOARD_INLINE void aboard_conv2d_winograd_dsp(const aboard_conv2d_winograd_dsp_t *p, const int8_t *in, int8_t *out,
@@ -91,16 +136,31 @@ ABOARD_INLINE void aboard_conv2d_winograd_dsp(const aboard_conv2d_winograd_dsp_t
     uint32_t *const x = scratch + ABOARD_DSP_TILE_SUMS;
     uint32_t *const x_end = x + s->in.channels / 2 * ABOARD_DSP_TILE_WORDS;
     int8_t *const padding = (int8_t *)x_end;
+    /* Behind the columns nothing is stored while inputs are transformed. */
+    int8_t *const results = (int8_t *)(scratch + ABOARD_DSP_TILE_COLUMN_WORDS);
+    aboard_conv2d_winograd_dsp_edge_t edge = {NULL, padding + p->padding_bytes, results, 0, view->channels};
     aboard_im2col_fill_shared(padding, p->zero_point, p->padding_bytes);
     for (int32_t row = first, rows = 0; row < last; row += rows) {
         const aboard_conv2d_window_t top = aboard_conv2d_window(s, row, 0);
         rows = ABOARD_MIN(ABOARD_MIN(last - row, s->out_height - (top.top + s->pad_top)), ABOARD_DSP_TILE_HEIGHT);
         int8_t *y = aboard_row_out_s8(view, out, row);
         const int32_t below = rows > 1 ? aboard_row_offset(view, row + 1) - aboard_row_offset(view, row) : 0;
+        const bool covers = p->overwrites && aboard_conv2d_winograd_dsp_covers(p, in, &top, rows, y, below);
+        edge.below = below;
         for (int32_t col = 0; col < view->cols; col += ABOARD_DSP_TILE_RESULTS) {
             const int32_t cols = ABOARD_MIN(view->cols - col, ABOARD_DSP_TILE_RESULTS);
             const aboard_conv2d_window_t at = {top.base, top.top, col - s->pad_left};
+            if (covers && col > 0) {
+                aboard_conv2d_winograd_dsp_uncover(&edge);
+            }
             aboard_conv2d_winograd_dsp_fill(p, in, &at, rows, cols, x, scratch, padding);
+            if (covers && col > 0) {
+                aboard_conv2d_winograd_dsp_copy(edge.place, below, edge.results, edge.depth, edge.depth);
+            }
+            if (covers && cols == ABOARD_DSP_TILE_RESULTS) {
+                edge.place = y + (ABOARD_DSP_TILE_RESULTS - 1) * view->pixel_stride;
+                aboard_conv2d_winograd_dsp_copy(edge.kept, edge.depth, edge.place, below, edge.depth);
+            }
             const int32_t next = cols > 1 ? view->pixel_stride : 0;
             const aboard_dsp_tiles_t job = {x,
                                             x_end,

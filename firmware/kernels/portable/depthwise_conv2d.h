@@ -4,7 +4,8 @@
  * Depthwise convolution in portable C, for cores without SIMD: int8, float32, and float32 with int8 weights.
  *
  * int8: if there is padding, the input rows of a window are copied with their padding to a line buffer in scratch. Then
- * a channel is computed for several pixels of a row at once, which share each load of a weight and an input.
+ * a channel is computed for several pixels of a row at once, which share each load of a weight and an input. If all
+ * channels of the line buffer would take much memory, some are copied and computed after others.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_DEPTHWISE_CONV2D_H
 #define ABOARD_KERNELS_PORTABLE_DEPTHWISE_CONV2D_H
@@ -45,7 +46,9 @@ typedef struct {
     aboard_depthwise_conv2d_shape_t shape;
     int32_t block;         /**< Pixels computed at once: 1 to ABOARD_DEPTHWISE_BLOCK, at most the columns of `out`. */
     int32_t buffered_cols; /**< Pixels of a copied row; 0 without padding, if rows are read in place. */
-    int32_t zero_point;    /**< Zero point of the input, and value of padding. */
+    int32_t buffered_channels; /**< Input channels that are copied together; they divide those of `in`. */
+    int32_t strip;      /**< Rows of the result that are computed of these channels before other channels are copied. */
+    int32_t zero_point; /**< Zero point of the input, and value of padding. */
     aboard_epilogue_t epilogue; /**< Epilogue of the result. */
 } aboard_depthwise_conv2d_s8_t;
 
@@ -89,15 +92,28 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_fill_row(const aboard_depthwise_co
     aboard_im2col_fill_shared(to, p->zero_point, (p->cols - left - cols) * channels);
 }
 
+/** Copies the last `fresh` rows that row `y` of the result needs. */
+ABOARD_INLINE void aboard_depthwise_conv2d_s8_fill_rows(const aboard_depthwise_conv2d_lines_t *p, const int8_t *in,
+                                                        int32_t image, int32_t y, int32_t fresh, int8_t *lines) {
+    for (int32_t row = y * p->stride_h + p->depth - fresh; row < y * p->stride_h + p->depth; ++row) {
+        aboard_depthwise_conv2d_s8_fill_row(p, in, image, row - p->pad_top,
+                                            lines + row % p->depth * (p->cols * p->in.channels));
+    }
+}
+
 /** Copies the rows that row `y` of the result needs and row `y - 1` did not; calls come in order within an image.
  * Not inlined: one copy serves all layers of a model. */
 ABOARD_SHARED void aboard_depthwise_conv2d_s8_fill(const aboard_depthwise_conv2d_lines_t *p, const int8_t *in,
                                                    int32_t image, int32_t y, int8_t *lines) {
     const int32_t fresh = y == 0 ? p->depth : ABOARD_MIN(p->depth, p->stride_h);
-    for (int32_t row = y * p->stride_h + p->depth - fresh; row < y * p->stride_h + p->depth; ++row) {
-        aboard_depthwise_conv2d_s8_fill_row(p, in, image, row - p->pad_top,
-                                            lines + row % p->depth * (p->cols * p->in.channels));
-    }
+    aboard_depthwise_conv2d_s8_fill_rows(p, in, image, y, fresh, lines);
+}
+
+/** As aboard_depthwise_conv2d_s8_fill, for a part of the channels: all rows if `is_first`, the first row of a strip. */
+ABOARD_SHARED void aboard_depthwise_conv2d_s8_fill_part(const aboard_depthwise_conv2d_lines_t *p, const int8_t *in,
+                                                        int32_t image, int32_t y, bool is_first, int8_t *lines) {
+    const int32_t fresh = is_first || y == 0 ? p->depth : ABOARD_MIN(p->depth, p->stride_h);
+    aboard_depthwise_conv2d_s8_fill_rows(p, in, image, y, fresh, lines);
 }
 
 /** Address of the input row for window row `tap` and row `y` of the result. */
@@ -106,7 +122,7 @@ ABOARD_INLINE const int8_t *aboard_depthwise_conv2d_s8_row(const aboard_depthwis
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
     const int32_t row = y * s->stride_h + tap * s->dilation_h;
     if (p->buffered_cols > 0) {
-        return lines + row % aboard_depthwise_conv2d_extent(s) * (p->buffered_cols * s->in.channels);
+        return lines + row % aboard_depthwise_conv2d_extent(s) * (p->buffered_cols * p->buffered_channels);
     }
     return aboard_row_s8(&s->in, in, image * s->in_height + row);
 }
@@ -115,7 +131,7 @@ ABOARD_INLINE const int8_t *aboard_depthwise_conv2d_s8_row(const aboard_depthwis
 ABOARD_INLINE void aboard_depthwise_conv2d_s8_taps(const aboard_depthwise_conv2d_s8_t *p, int32_t *sums,
                                                    const int8_t *x, const int8_t *weights) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
-    const int32_t pixel = p->buffered_cols > 0 ? s->in.channels : s->in.pixel_stride;
+    const int32_t pixel = p->buffered_cols > 0 ? p->buffered_channels : s->in.pixel_stride;
     ABOARD_UNROLL(8)
     for (int32_t tap = 0; tap < s->window_width; ++tap) {
         const int32_t w = weights[tap];
@@ -168,7 +184,7 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_window(const aboard_depthwise_conv
 }
 
 /**
- * Computes row `r` of the result.
+ * Computes row `r` of the result, of the channels whose weights begin at `weights`.
  *
  * Pixels are computed in blocks; the last block ends with the row and may recompute pixels of the previous block.
  */
@@ -177,14 +193,14 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_result_row(const aboard_depthwise_
                                                          const int8_t *lines, int32_t image, int32_t y, int8_t *out) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
     const int32_t taps = s->window_height * s->window_width;
-    const int32_t step = (p->buffered_cols > 0 ? s->in.channels : s->in.pixel_stride) * s->stride_w;
+    const int32_t step = (p->buffered_cols > 0 ? p->buffered_channels : s->in.pixel_stride) * s->stride_w;
     const bool single = p->epilogue.fast == 3;
     aboard_depthwise_conv2d_rows_t at;
     at.top = aboard_depthwise_conv2d_s8_row(p, in, lines, image, y, 0);
     for (int32_t tap = 0; s->window_height <= ABOARD_DEPTHWISE_ROWS && tap < s->window_height; ++tap) {
         at.rows[tap] = aboard_depthwise_conv2d_s8_row(p, in, lines, image, y, tap);
     }
-    for (int32_t n = 0; n < s->out.channels; ++n) {
+    for (int32_t n = 0; n < p->buffered_channels * s->multiplier; ++n) {
         const int32_t channel = n / s->multiplier;
         for (int32_t begin = 0; begin < s->out.cols; begin += p->block) {
             const int32_t col = ABOARD_MIN(begin, s->out.cols - p->block);
@@ -211,6 +227,26 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_result_row(const aboard_depthwise_
     }
 }
 
+/** Computes rows [first, last) of the result, some channels after others; see aboard_depthwise_conv2d_s8. */
+ABOARD_INLINE void aboard_depthwise_conv2d_s8_parts(const aboard_depthwise_conv2d_s8_t *p,
+                                                    const aboard_depthwise_conv2d_lines_t *copied, const int8_t *in,
+                                                    int8_t *out, const int8_t *weights, const int32_t *constants,
+                                                    int8_t *lines, int32_t first, int32_t last) {
+    const aboard_depthwise_conv2d_shape_t *s = &p->shape;
+    const bool single = p->epilogue.fast == 3;
+    const int32_t taps = s->window_height * s->window_width + (single ? 0 : 1);
+    for (int32_t begin = 0; begin < s->in.channels; begin += p->buffered_channels) {
+        const int32_t n = begin * s->multiplier;
+        for (int32_t r = first; r < last; ++r) {
+            const int32_t image = s->out.rows == s->out_height ? 0 : r / s->out_height;
+            const int32_t y = r - image * s->out_height;
+            aboard_depthwise_conv2d_s8_fill_part(copied, in + begin, image, y, r == first, lines);
+            aboard_depthwise_conv2d_s8_result_row(p, in, weights + n * taps, constants + n * (single ? 3 : 2), lines,
+                                                  image, y, aboard_row_out_s8(&s->out, out, r) + n);
+        }
+    }
+}
+
 /**
  * int8 depthwise convolution, results equal to TFLite's reference kernel.
  *
@@ -219,22 +255,30 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_result_row(const aboard_depthwise_
  * by at least the minimum in-place offset (host/aboard/kernels/overlap.py).
  * @param weights     For each channel of the result its taps, row by row, and then its shift for double rounding.
  * @param constants   For each channel of the result bias and multiplier; for single rounding bias, factor and constant.
- * @param lines        Scratch of the rows of a window (including dilation) times `buffered_cols` pixels; keeps its
- * content between calls. Unused if `buffered_cols` is 0.
+ * @param lines       Scratch of the rows of a window (including dilation) times `buffered_cols` pixels of
+ * `buffered_channels`; keeps its content between calls if these are all channels. Unused if `buffered_cols` is 0.
  * @param first, last Rows [first, last) of the result are computed; calls come in ascending order.
  */
 ABOARD_INLINE void aboard_depthwise_conv2d_s8(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in, int8_t *out,
                                               const int8_t *weights, const int32_t *constants, int8_t *lines,
                                               int32_t first, int32_t last) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
-    const aboard_depthwise_conv2d_lines_t copied = {.in = s->in,
-                                                    .in_height = s->in_height,
-                                                    .depth = aboard_depthwise_conv2d_extent(s),
-                                                    .cols = p->buffered_cols,
-                                                    .stride_h = s->stride_h,
-                                                    .pad_top = s->pad_top,
-                                                    .pad_left = s->pad_left,
-                                                    .zero_point = p->zero_point};
+    aboard_depthwise_conv2d_lines_t copied = {.in = s->in,
+                                              .in_height = s->in_height,
+                                              .depth = aboard_depthwise_conv2d_extent(s),
+                                              .cols = p->buffered_cols,
+                                              .stride_h = s->stride_h,
+                                              .pad_top = s->pad_top,
+                                              .pad_left = s->pad_left,
+                                              .zero_point = p->zero_point};
+    if (p->buffered_channels < s->in.channels) {
+        copied.in.channels = p->buffered_channels;
+        for (int32_t row = first; row < last; row += p->strip) {
+            aboard_depthwise_conv2d_s8_parts(p, &copied, in, out, weights, constants, lines, row,
+                                             ABOARD_MIN(row + p->strip, last));
+        }
+        return;
+    }
     for (int32_t r = first; r < last; ++r) {
         const int32_t image = s->out.rows == s->out_height ? 0 : r / s->out_height;
         const int32_t y = r - image * s->out_height;

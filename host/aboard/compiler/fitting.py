@@ -24,9 +24,9 @@ from aboard.kernels.control import ControlFlow
 from aboard.kernels.select import strategy
 from aboard.kernels.select.flash import model_bytes
 from aboard.ops.control import bodies
-from aboard.schedule import control, search, spans
+from aboard.schedule import aims, control, spans
+from aboard.schedule.aims import Aim
 from aboard.schedule.lowering import Calls, GivenCascades
-from aboard.schedule.search import Aim
 from aboard.target import Target
 from aboard.tuning.choice import DEFAULTS, Tuning
 
@@ -34,7 +34,7 @@ from aboard.tuning.choice import DEFAULTS, Tuning
 _OF_MODEL = ("arena", "flash-max", "input", "ram-max", "state")
 
 #: Largest number of instructions with `-opt=size`, as a factor of those with `-opt=balanced`, as predicted, on cores
-#: where the latter has no cascades because they take long (`search.is_plain_by_default`).
+#: where the latter has no cascades because they take long (`aims.is_plain_by_default`).
 MOST_INSTRUCTIONS = 1.1
 
 #: Number of choices of kernel variants for `-flash-max`: as predicted, with the code of cascades, and the smallest.
@@ -64,7 +64,7 @@ def fit(graph: Graph, target: Target, tuning: Tuning = DEFAULTS) -> Scheduled:
 def _fit(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:
     if target.opt == "size":
         return _smallest(graph, target, tuning)
-    return _within_ram(graph, target, search.aim(target), tuning)
+    return _within_ram(graph, target, aims.aim(target), tuning)
 
 
 def sources(target: Target) -> list[Target]:
@@ -100,7 +100,7 @@ def _smallest(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:
     balanced, bar, errors, most = _balanced(target), None, [], math.inf
     try:
         bar = _fit(graph, balanced, tuning)
-        if search.aim(balanced) is Aim.PLAIN:
+        if aims.aim(balanced) is Aim.PLAIN:
             most = MOST_INSTRUCTIONS * bar.instructions
             # Less RAM may cost the flash that the code of cascades takes.
             cascaded = _within_ram(graph, balanced, Aim.NEAR_LEAST, tuning)
@@ -108,7 +108,7 @@ def _smallest(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:
                 bar = cascaded
     except CapacityError as error:
         errors.append(error)
-    for aim in dict.fromkeys((Aim.LEAST, search.aim(balanced), Aim.PLAIN)):
+    for aim in dict.fromkeys((Aim.LEAST, aims.aim(balanced), Aim.PLAIN)):
         try:
             found = _within_ram(graph, target, aim, tuning)
         except CapacityError as error:

@@ -23,7 +23,7 @@ from aboard.kernels.select import strategy
 from aboard.partition import pipeline as pipelines
 from aboard.partition.partitioner import Partition
 from aboard.partition.pipeline import OnStep
-from aboard.schedule import search, trade
+from aboard.schedule import aims, trade
 from aboard.schedule.trade import Trade
 from aboard.target import Target
 from aboard.tuning import record_file
@@ -95,7 +95,7 @@ class Module:
             ProjectError: The module was read from a folder.
         """
         taken = self.schedule()
-        rule = search.rule(self.target, taken.aim)
+        rule = aims.rule(self.target, taken.aim)
         return trade.weigh(taken.program.graph, taken.calls, taken.program.assignment, rule)
 
     def save(self, folder: str | Path, force: bool = False) -> Path:

@@ -6,6 +6,7 @@ of cascades lie in rolling buffers or in blocks.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,12 +19,15 @@ from aboard.memory import arenas
 from aboard.memory.arenas import Layout
 from aboard.memory.problem import WORD, lower_bound, round_up
 from aboard.memory.state import POSITION_BYTES
-from aboard.schedule import blocks_instead, control, cost, order, search, traffic
+from aboard.schedule import aims, blocks_instead, control, cost, order, search, traffic
+from aboard.schedule.aims import Aim
 from aboard.schedule.buffers import BufferAssignment
 from aboard.schedule.lowering import Calls, Program, lower
-from aboard.schedule.search import Aim
 from aboard.target import Target
 from aboard.target.regions import ArenaRegion
+
+#: Most instructions of a schedule with stripes of one row by default, as a factor of those without, as predicted.
+MOST_INSTRUCTIONS = 1.02
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,8 @@ class Scheduled:
 def best(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
     """Returns the schedule in the order of the file, or in a better order if it needs less RAM.
 
+    Orders differ in the sum of whole tensors that are live at once, and in the chains that cascades may consist of.
+
     Args:
         graph: A partitioned graph.
         calls: Its nodes with their kernels.
@@ -85,7 +91,10 @@ def best(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
         CapacityError: No schedule fits the arenas.
     """
     found, errors = [], []
-    for nodes in _distinct(graph.nodes, order.best(graph, calls.implementations)):
+    orders = [graph.nodes, order.best(graph, calls.implementations)]
+    if aim is not Aim.PLAIN:
+        orders.append(order.along_chains(graph))
+    for nodes in _distinct(*orders):
         try:
             found.append(_rolled(replace(graph, nodes=nodes), calls, aim))
         except CapacityError as error:
@@ -137,18 +146,31 @@ def _in_order(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
     found = _until(_laid_out(graph, calls, aim), limit)
     last = found[-1]
     if last.aim not in (Aim.PLAIN, Aim.TUNED) and not graph.states:
-        found += _until(_laid_out(graph, calls, aim, search.IN_BLOCKS, known=found), limit)
+        traced: search.Traced = {}
+        found += _until(_laid_out(graph, calls, aim, search.IN_BLOCKS, found, traced), limit)
         nearest = min(found, key=lambda each: each.layout.ram).layout
-        if aim is Aim.NEAR_LEAST and nearest.peak > search.SLACK * nearest.bound:
+        if aim is Aim.NEAR_LEAST and nearest.peak > aims.SLACK * nearest.bound:
             # Memory is in pieces that nothing fits: another schedule may be nearer to its bound.
-            found += _until(_laid_out(graph, calls, aim, search.LEAST_IN_BLOCKS, known=found), limit)
+            found += _until(_laid_out(graph, calls, aim, search.LEAST_IN_BLOCKS, found, traced), limit)
+        if aim is Aim.NEAR_LEAST and limit is None:
+            found += _in_low_stripes(graph, calls, found, traced)
     if limit is not None:
         within = [each for each in found if each.layout.ram <= limit]
         return min(within, key=_stripes) if within else min(found, key=lambda each: each.layout.ram)
     if aim is not Aim.NEAR_LEAST:
         return min(found, key=lambda each: each.layout.ram)
-    most = search.SLACK * min(each.layout.ram for each in found)
+    most = aims.SLACK * min(each.layout.ram for each in found)
     return min((each for each in found if each.layout.ram <= most), key=_stripes)
+
+
+def _in_low_stripes(graph: Graph, calls: Calls, known: Sequence[Scheduled], traced: search.Traced) -> list[Scheduled]:
+    """Returns the schedule with the least RAM that stripes of one row need, if these take few instructions more."""
+    high = any(c.stripe_height(node) > 1 for k in known for c in k.program.assignment.cascades for node in c.nodes)
+    if not high or aims.is_plain_by_default(calls.target):
+        return []
+    most = MOST_INSTRUCTIONS * min(each.instructions for each in known)
+    low = _laid_out(graph, calls, Aim.NEAR_LEAST, search.LOW_IN_BLOCKS, known, traced)
+    return list(itertools.islice((each for each in low if each.instructions <= most), 1))
 
 
 def _until(found: Iterable[Scheduled], limit: int | None) -> list[Scheduled]:
@@ -175,19 +197,20 @@ def _laid_out(
     aim: Aim,
     memory: search.RowPlacement = search.IN_RINGS,
     known: Iterable[Scheduled] = (),
+    traced: search.Traced | None = None,
 ) -> Iterator[Scheduled]:
     """Yields the schedules of a search with their memory plans, without those that are known.
 
     Other arguments are as for `search.schedules`.
     """
     seen = [_cascades(each.program.assignment) for each in known]
-    for assignment in search.schedules(graph, calls, aim, memory):
+    for assignment in search.schedules(graph, calls, aim, memory, traced):
         if _cascades(assignment) in seen:
             continue
         program = lower(graph, assignment, calls)
         progress.report("memory plan")
         regions = _arenas(program, calls.target)
-        made = _planned(program, calls, search.taken(aim, calls, assignment), regions)
+        made = _planned(program, calls, aims.taken(aim, calls, assignment), regions)
         layout = made.layout.with_state(program.state_bytes, calls.target.state_mode, regions, graph.name)
         yield replace(made, layout=layout)
 

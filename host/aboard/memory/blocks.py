@@ -5,14 +5,16 @@ that are computed together, one may die long before the other, and the scratch o
 node is computed, but not in between. So a block is a set of rectangles in time and memory that keep their distances,
 and time is counted in moments: a moment is one call of a kernel.
 
-Blocks are placed by first fit in several orders. Then the blocks at the top are moved in the best order, and orders are
-drawn in which size, life and birth weigh differently, for as long as a budget lasts. No clock is read, and the seed is
-fixed, so that the same model gives the same plan on every machine.
+Blocks are placed by first fit in several orders. Then the best order is changed, for as long as a budget lasts: blocks
+that end too high are placed earlier the next time ("squeaky wheel" optimisation), all of them by a part of the whole
+order that is drawn. No clock is read, and the seed is fixed, so that the same model gives the same plan on every
+machine.
 """
 
 from __future__ import annotations
 
 import functools
+import operator
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,13 +25,8 @@ import numpy as np
 from aboard.errors import VerifyError
 from aboard.memory.problem import WORD, round_up
 
-#: Pairs of blocks that all orders of a problem may compare, and the most and the fewest orders.
-BUDGET, MOST_ORDERS, FEWEST_ORDERS = 300_000, 60, 4
-#: Orders drawn for each order that a moved block gives: most of them end at the first block above the best peak.
-DRAWN = 3
-
-#: Of drawn orders: most weight of the logarithms of size and life, most of birth as a part of the schedule, and noise.
-MOST_WEIGHT, BIRTHS, NOISE = 2.0, 4.0, (0.0, 0.05, 0.2)
+#: Pairs of blocks that all changed orders of a problem may compare, and the most and the fewest of these orders.
+BUDGET, MOST_ORDERS, FEWEST_ORDERS = 2_400_000, 400, 4
 
 
 class Part(NamedTuple):
@@ -183,7 +180,11 @@ class _Search:
     def __init__(self, blocks: Sequence[Block], min_offsets: MinOffsets) -> None:
         self.blocks = blocks
         self.sizes = [block.bytes for block in blocks]
-        self.neighbours = Conflicts(blocks, min_offsets).neighbours
+        #: For each block, the forbidden ranges of offsets relative to other blocks: (block, begin, end).
+        self.ranges = [
+            [(other, begin, end) for other, ranges in each for begin, end in ranges]
+            for each in Conflicts(blocks, min_offsets).neighbours
+        ]
         self.bound = round_up(max(live_bytes(blocks, min_offsets), default=0), WORD)
         self.offsets: list[int] = []
         self.order: list[int] = []
@@ -203,59 +204,49 @@ class _Search:
             lambda i: (-lasts[i] * size[i], born[i]),
         ]
         for key in keys:
-            self._place(sorted(range(len(blocks)), key=key))
+            self._place(sorted(range(len(blocks)), key=key), most=self.peak)
             if self.peak <= self.bound:
                 return
+        pairs = sum(map(len, self.ranges)) + 1
+        self._raise(min(max(budget // pairs, FEWEST_ORDERS), MOST_ORDERS) if budget else 0)
+
+    def _raise(self, orders: int) -> None:
+        """Places blocks earlier that end above the best peak, again and again."""
         rng = random.Random(0)  # noqa: S311 - not for secrets
-        pairs = sum(map(len, self.neighbours)) + 1
-        orders = min(max(budget // pairs, FEWEST_ORDERS), MOST_ORDERS)
-        self._move_topmost(rng, orders)
-        self._draw(rng, DRAWN * orders, born, lasts)
-
-    def _draw(self, rng: random.Random, orders: int, born: Sequence[int], lasts: Sequence[int]) -> None:
-        """Tries orders in which size, life and birth of a block weigh differently."""
-        sizes, lives = (np.log1p(np.array(each, np.float64)) for each in (self.sizes, lasts))
-        births = np.array(born) / (max(born, default=0) + 1)
+        count = len(self.blocks)
+        rank, order = [0.0] * count, self.order
+        for place, index in enumerate(order):
+            rank[index] = float(place)
         for _ in range(orders):
             if self.peak <= self.bound:
                 return
-            weights = rng.uniform(0, MOST_WEIGHT), rng.uniform(0, MOST_WEIGHT), rng.uniform(-BIRTHS, BIRTHS)
-            noise = np.array([rng.random() for _ in self.sizes]) * rng.choice(NOISE)
-            key = weights[0] * sizes + weights[1] * lives + weights[2] * births + noise
-            # Rounded: the last bit of a logarithm differs between machines.
-            self._place([int(i) for i in np.argsort(-np.round(key, 6), kind="stable")])
+            offsets = self._place(order)
+            for index in range(count):
+                if offsets[index] + self.sizes[index] > self.peak - WORD:
+                    rank[index] -= rng.random() * count
+            order = sorted(range(count), key=rank.__getitem__)
 
-    def _move_topmost(self, rng: random.Random, orders: int) -> None:
-        """Moves blocks at the top forward in the best order."""
-        for _ in range(orders):
-            if self.peak <= self.bound:
-                return
-            top = [i for i in self.order if self.offsets[i] + self.sizes[i] >= self.peak - 2 * WORD]
-            order = list(self.order)
-            for index in rng.sample(top, min(len(top), rng.choice((1, 2, 4)))):
-                order.remove(index)
-                order.insert(rng.randrange(max(1, len(order) // rng.choice((1, 2, 4, 16)))), index)
-            self._place(order)
+    def _place(self, order: Sequence[int], most: int | None = None) -> Sequence[int]:
+        """Places in an order by first fit, keeps the result unless it is worse than the best so far, and returns it.
 
-    def _place(self, order: Sequence[int]) -> None:
-        """Places in an order by first fit, and keeps the result unless it is worse than the best so far."""
+        Args:
+            order: The blocks.
+            most: Bytes of the arena from which on the rest is not placed; None to place all blocks.
+        """
         offsets = [-1] * len(self.blocks)
-        peak = 0
         for index in order:
             offsets[index] = at = self._first_fit(index, offsets)
-            peak = max(peak, round_up(at + self.sizes[index], WORD))
-            if peak > self.peak:
-                return
-        self.offsets, self.order, self.peak = offsets, list(order), peak
+            if most is not None and at + self.sizes[index] > most:
+                return offsets
+        peak = round_up(max(map(operator.add, offsets, self.sizes), default=0), WORD)
+        if peak <= self.peak:
+            self.offsets, self.order, self.peak = offsets, list(order), peak
+        return offsets
 
     def _first_fit(self, index: int, offsets: Sequence[int]) -> int:
         """Returns the lowest address at which a block shares no live byte with the placed ones."""
-        found = [
-            (offsets[other] + begin, offsets[other] + end)
-            for other, ranges in self.neighbours[index]
-            if offsets[other] >= 0
-            for begin, end in ranges
-        ]
+        # Most of the time of a search is spent here.
+        found = [(offsets[o] + begin, offsets[o] + end) for o, begin, end in self.ranges[index] if offsets[o] >= 0]
         found.sort()
         at, align = 0, self.blocks[index].align
         for begin, end in found:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from aboard.errors import VerifyError
-from aboard.ir import Tensor
+from aboard.ir import Node, Tensor
 from aboard.kernels.contract import RowWise, View
 from aboard.memory import blocks
 from aboard.memory.arenas import Layout
@@ -148,6 +148,7 @@ class _Builder:
         self.blocks: list[tuple[str, list[Part], int]] = []
         self.of_range: list[int | None] = [None] * len(program.live_ranges)
         self.of_rows: dict[Tensor, list[tuple[int, int]]] = {}
+        self.overwritten: dict[tuple[Node, int], tuple[int, ...]] = {}
         self.cascaded = {node for cascade in program.assignment.cascades for node in cascade.nodes}
 
     def add_rows(self, policy: Overwriting) -> None:
@@ -189,7 +190,7 @@ class _Builder:
         node, wanted = writer.node, written.last - written.first
         result = self.locations[node.output].view
         align = self._align(node.output)
-        allowed = () if policy is Overwriting.NONE else writer.implementation.overwrites_rows(node)
+        allowed = () if policy is Overwriting.NONE else self._overwritten(writer, wanted)
         for index, operand in enumerate(node.inputs):
             rows = None if operand is None else self.of_rows.get(operand)
             if operand is None or rows is None:
@@ -208,6 +209,14 @@ class _Builder:
             if together and ((same and index in allowed) or (index == 0 and self._trails(writer, dying, written))):
                 found.append((block, begin))
         return found
+
+    def _overwritten(self, writer: Step, rows: int) -> tuple[int, ...]:
+        """Returns the operands that a stripe of so many rows may overwrite; of more rows than preferred, none."""
+        if (writer.node, rows) not in self.overwritten:
+            way = writer.implementation.row_wise(writer.node)
+            few = way is not None and rows <= way.rows
+            self.overwritten[writer.node, rows] = writer.implementation.overwrites_rows(writer.node) if few else ()
+        return self.overwritten[writer.node, rows]
 
     def _trails(self, writer: Step, dying: Sequence[int], written: Written) -> bool:
         """True if a stripe reads the rows that it writes, and each of their bytes before it writes there.

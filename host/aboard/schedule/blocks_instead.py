@@ -8,7 +8,7 @@ from aboard.schedule.buffer_assigner import assign_buffers
 from aboard.schedule.lowering import Calls, Program, lower
 
 #: Blocks must save more than this part of the RAM: finding rows by a table takes up to 1 % more instructions.
-LEAST_SAVING = 16
+LEAST_SAVING = 32
 #: Bytes that they must save.
 LEAST_BYTES = 256
 

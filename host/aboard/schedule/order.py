@@ -37,6 +37,42 @@ def best(graph: Graph, implementations: Mapping[Node, Implementation]) -> list[N
     return [graph.nodes[index] for index in found]
 
 
+def along_chains(graph: Graph) -> list[Node]:
+    """Returns the nodes in an order that follows each chain to its end before it begins another one.
+
+    Cascades consist of neighbouring nodes, and files often have the nodes of branches in turns.
+
+    Args:
+        graph: A verified graph in execution order.
+    """
+    place = {node: index for index, node in enumerate(graph.nodes)}
+    missing = {node: {t for t in node.operands if not t.is_constant} - set(graph.entries) for node in graph.nodes}
+    readers: dict[Tensor, list[Node]] = {}
+    for node in graph.nodes:
+        for tensor in dict.fromkeys(node.operands):
+            readers.setdefault(tensor, []).append(node)
+    ready = [index for index, node in enumerate(graph.nodes) if not missing[node]]
+    found: list[Node] = []
+    following: list[Node] = []
+    while ready:
+        # Of several branches the one with the smallest result, which is kept while the others are computed.
+        node = min(following, key=lambda n: (_result_bytes(n), place[n]), default=graph.nodes[ready[0]])
+        heapq.heappop(ready) if place[node] == ready[0] else ready.remove(place[node])
+        found.append(node)
+        following = []
+        for reader in dict.fromkeys(r for tensor in node.outputs for r in readers.get(tensor, ())):
+            missing[reader] -= set(node.outputs)
+            if not missing[reader]:
+                following.append(reader)
+                ready.append(place[reader])
+        heapq.heapify(ready)
+    return found
+
+
+def _result_bytes(node: Node) -> int:
+    return sum(tensor.type.bytes for tensor in node.outputs)
+
+
 @dataclass(frozen=True, order=True)
 class _Prefix:
     """The first nodes of an order.

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 from functools import cached_property
 
 from aboard.errors import CapacityError
 from aboard.ir import Graph, Node, Tensor
 from aboard.kernels.contract import RowWise, Scratch, View
 from aboard.memory.problem import LiveRange, live_bytes
+from aboard.schedule.aims import SLACK, Aim, aim, is_plain_by_default
 from aboard.schedule.buffer_assigner import assign_buffers
 from aboard.schedule.buffers import BufferAssignment
 from aboard.schedule.cascade import Cascade
@@ -28,31 +28,9 @@ from aboard.schedule.shortest_path import SegmentTable
 from aboard.schedule.spans import text_of
 from aboard.schedule.streamed_input import find_streamed_input
 from aboard.schedule.stripes import build_cascade, readers_of
-from aboard.target import Target
-
-#: Largest RAM of a schedule with fewer stripes, as a factor of the least RAM.
-SLACK = 1.05
 
 #: Limits for the peak of the steps, as parts of `-ram-max`, tried one after another: fragmentation may need the rest.
 _PARTS_OF_LIMIT = (1.0, 0.95, 0.9, 0.0)
-
-
-class Aim(Enum):
-    """The objective of a schedule.
-
-    Attributes:
-        LEAST: The least RAM found, whatever the number of stripes.
-        NEAR_LEAST: The fewest stripes among schedules with hardly more RAM than the least (`SLACK`).
-        WITHIN: The fewest stripes within `-ram-max`.
-        PLAIN: No cascades, which is fastest.
-        TUNED: The cascades that a tuning names.
-    """
-
-    LEAST = auto()
-    NEAR_LEAST = auto()
-    WITHIN = auto()
-    PLAIN = auto()
-    TUNED = auto()
 
 
 @dataclass(frozen=True)
@@ -82,24 +60,6 @@ class Segment:
         return len(self.cascade.stripes) - self.cascade.input_stripes - len(self.cascade.nodes)
 
 
-def aim(target: Target) -> Aim:
-    """Returns the objective of schedules for a target; with `-opt=size` the one tried first."""
-    if target.opt == "size":
-        return Aim.LEAST
-    if target.ram_max is not None:
-        return Aim.WITHIN
-    if target.opt == "speed":
-        return Aim.PLAIN
-    if target.input_mode == "rows":
-        return Aim.LEAST
-    return Aim.PLAIN if is_plain_by_default(target) else Aim.NEAR_LEAST
-
-
-def is_plain_by_default(target: Target) -> bool:
-    """True for targets with Helium: `-opt=balanced` has no cascades there, because short stripes leave lanes unused."""
-    return "arm_mve" in target.keys
-
-
 def choose(graph: Graph, calls: Calls) -> BufferAssignment:
     """Returns the buffer assignment of the schedule for the target: the first of `schedules`."""
     return next(schedules(graph, calls, aim(calls.target)))
@@ -111,36 +71,47 @@ class RowPlacement:
 
     Attributes:
         in_blocks: True if they lie in blocks (`aboard.schedule.blocks`). Assignments have rolling buffers all the same.
-        slack: As `SLACK`, for `Aim.NEAR_LEAST`.
+        slacks: As `SLACK`, for `Aim.NEAR_LEAST`; one schedule for each.
+        low: True if `Aim.NEAR_LEAST` tries stripes of one row too (`Cascade.minimise_ram`).
     """
 
     in_blocks: bool = False
-    slack: float = SLACK
+    slacks: tuple[float, ...] = (SLACK,)
+    low: bool = False
 
 
-IN_RINGS, IN_BLOCKS, LEAST_IN_BLOCKS = (
+IN_RINGS, IN_BLOCKS, LEAST_IN_BLOCKS, LOW_IN_BLOCKS = (
     RowPlacement(),
     RowPlacement(in_blocks=True),
-    RowPlacement(in_blocks=True, slack=1.0),
+    RowPlacement(in_blocks=True, slacks=(1.0,)),
+    RowPlacement(in_blocks=True, slacks=(1.0, SLACK), low=True),
 )
 
 
-def schedules(graph: Graph, calls: Calls, wanted: Aim, memory: RowPlacement = IN_RINGS) -> Iterator[BufferAssignment]:
+#: Segments of cascades that were traced; None for steps that cannot be one.
+Traced = dict[CascadeBound, Segment | None]
+
+
+def schedules(
+    graph: Graph, calls: Calls, wanted: Aim, memory: RowPlacement = IN_RINGS, traced: Traced | None = None
+) -> Iterator[BufferAssignment]:
     """Yields the buffer assignment of the schedule with some objective.
 
     `Aim.WITHIN` yields several: first the schedule with the fewest stripes whose steps keep to `-ram-max`, then
-    schedules with lower limits, because a memory plan may need more than its largest step.
+    schedules with lower limits, because a memory plan may need more than its largest step. `Aim.NEAR_LEAST` yields one
+    for each slack.
 
     Args:
         graph: A verified graph in execution order.
         calls: Calls of its nodes.
         wanted: The objective. `Aim.WITHIN` needs a target with `-ram-max`.
         memory: What it assumes about the rows of cascades.
+        traced: Segments known from searches with rows in the same memory; extended.
     """
     # With Helium stripes of one row may nearly double the instructions (`kws`), so only a limit justifies them.
     limited = calls.target.ram_max is not None or not is_plain_by_default(calls.target)
-    minimise_ram = (wanted in (Aim.LEAST, Aim.WITHIN) and limited) or calls.target.input_mode == "rows"
-    search = _CascadeSearch(graph, calls, minimise_ram=minimise_ram, in_blocks=memory.in_blocks)
+    minimise_ram = (wanted in (Aim.LEAST, Aim.WITHIN) and limited) or calls.target.input_mode == "rows" or memory.low
+    search = _CascadeSearch(graph, calls, minimise_ram=minimise_ram, in_blocks=memory.in_blocks, traced=traced)
     limit = calls.target.ram_max
     given = search.given()
     if given is not None:
@@ -154,45 +125,8 @@ def schedules(graph: Graph, calls: Calls, wanted: Aim, memory: RowPlacement = IN
         for part in _PARTS_OF_LIMIT:
             yield search.assignment(search.partition(int(limit * part), 1.0))
     else:
-        yield search.assignment(search.partition(0, memory.slack if wanted is Aim.NEAR_LEAST else 1.0))
-
-
-def taken(wanted: Aim, calls: Calls, assignment: BufferAssignment) -> Aim:
-    """Returns the objective of a schedule: `Aim.TUNED` if its cascades were given, else the wanted one."""
-    if calls.cascades is None:
-        return wanted
-    ends = [(cascade.nodes[0], cascade.nodes[-1]) for cascade in assignment.cascades]
-    given = [(first, last) for first, last, _ in calls.cascades.spans]
-    return Aim.TUNED if set(ends) == set(given) else wanted
-
-
-def rule(target: Target, taken: Aim | None = None) -> str:
-    """Returns the rule by which a schedule was chosen, in words.
-
-    Args:
-        target: The target of the code.
-        taken: Its objective; None for the first objective of the target.
-    """
-    first = aim(target)
-    taken = taken or first
-    words = {
-        Aim.LEAST: "the least RAM found",
-        Aim.NEAR_LEAST: f"the fewest stripes within {100 * (SLACK - 1):.0f} % of the least RAM found",
-        Aim.WITHIN: f"the fewest stripes within -ram-max={target.ram_max}",
-        Aim.PLAIN: "no cascades, which is fastest",
-        Aim.TUNED: "the cascades that aboard tune found",
-    }[taken]
-    if taken is Aim.TUNED:
-        return words
-    if taken is Aim.NEAR_LEAST and target.opt == "size" and is_plain_by_default(target):
-        return f"{words} (with the kernels of -opt=balanced, since others may take more flash)"
-    if taken is not first:
-        return f"{words} (as with -opt=balanced, since less RAM would take more flash)"
-    if taken is Aim.WITHIN:
-        return words
-    why = "-input=rows" if taken is Aim.LEAST and target.opt != "size" else f"-opt={target.opt}"
-    helium = " on a core with Helium" if taken is Aim.PLAIN and target.opt == "balanced" else ""
-    return f"{words} ({why}{helium})"
+        for slack in memory.slacks if wanted is Aim.NEAR_LEAST else (1.0,):
+            yield search.assignment(search.partition(0, slack))
 
 
 def pareto_front(graph: Graph, calls: Calls) -> Iterator[BufferAssignment]:
@@ -219,7 +153,15 @@ def pareto_front(graph: Graph, calls: Calls) -> Iterator[BufferAssignment]:
 class _CascadeSearch:
     """The segments of a graph, made when the search first needs them."""
 
-    def __init__(self, graph: Graph, calls: Calls, *, minimise_ram: bool, in_blocks: bool = False) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        calls: Calls,
+        *,
+        minimise_ram: bool,
+        in_blocks: bool = False,
+        traced: Traced | None = None,
+    ) -> None:
         """Makes the segments of single steps.
 
         Args:
@@ -227,6 +169,7 @@ class _CascadeSearch:
             calls: Calls of its nodes.
             minimise_ram: True to try cascades with `Cascade.minimise_ram` too.
             in_blocks: True if rows lie in blocks; not for a graph with states.
+            traced: As for `schedules`.
         """
         self.in_blocks = in_blocks
         self.graph = graph
@@ -239,7 +182,7 @@ class _CascadeSearch:
         self._fields: ReceptiveFields = {}
         #: Steps of rolling windows, which no cascade may contain.
         self._rolling = self.plain.rolling_steps
-        self._segments: dict[CascadeBound, Segment] = {}
+        self._traced: Traced = {} if traced is None else traced
         #: Values of `minimise_ram`; with False, stripes have the height that kernels prefer.
         self.minimise_ram = (False, True) if minimise_ram else (False,)
 
@@ -275,7 +218,8 @@ class _CascadeSearch:
         """
         peak = self.table.least_peak(enough, self._peak)
         path = self.table.fewest_stripes(max(int(peak * slack), enough), self._peak)
-        return [self.singles[step] if each is None else self._segments[each] for step, each in path]
+        segments = [self.singles[step] if each is None else self._traced[each] for step, each in path]
+        return [segment for segment in segments if segment is not None]
 
     def assignment(self, partition: Sequence[Segment]) -> BufferAssignment:
         """Returns the buffer assignment of a partition."""
@@ -348,11 +292,10 @@ class _CascadeSearch:
 
     def _peak(self, candidate: CascadeBound) -> int | None:
         """Returns the peak of a cascade; None if the steps cannot be one."""
-        segment = self._trace(candidate)
-        if segment is None:
-            return None
-        self._segments[candidate] = segment
-        return segment.peak_bytes
+        if candidate not in self._traced:
+            self._traced[candidate] = self._trace(candidate)
+        segment = self._traced[candidate]
+        return None if segment is None else segment.peak_bytes
 
     def _trace(self, candidate: CascadeBound) -> Segment | None:
         """Returns a cascade with its stripes and its exact peak; None if the steps cannot be one."""

@@ -130,3 +130,23 @@ def test_a_model_takes_less_memory_and_gives_the_same(monkeypatch: pytest.Monkey
     plain = aboard.compile(data, target=f"{HOST} -opt=speed", name="model").manifest
     assert better.ram_bytes < 0.8 * plain.ram_bytes
     assert [node.name for node in better.nodes] != [node.name for node in plain.nodes]
+
+
+def test_chains_are_followed_to_their_end() -> None:
+    graph = load(branches(3, 3), name="model")
+    found = order.along_chains(graph)
+    place = {node: index for index, node in enumerate(found)}
+    wide = [node for node in graph.nodes if node.op == "conv2d" and node.output.shape[3] == 24]
+    readers = {t: node for node in graph.nodes for t in node.operands}
+    assert [place[readers[node.output]] - place[node] for node in wide] == [1, 1, 1]
+    assert [node.op for node in graph.nodes[:3]] == ["conv2d"] * 3
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10_000))
+def test_chains_keep_the_order_of_operands(seed: int) -> None:
+    graph = load(random_branches(seed), name="model")
+    found = order.along_chains(graph)
+    assert set(found) == set(graph.nodes)
+    assert len(found) == len(graph.nodes)
+    assert tuple(found) in set(orders(graph)) or len(graph.nodes) > 7

@@ -10,7 +10,7 @@ from aboard.importers import load
 from aboard.kernels import tunable
 from aboard.kernels.select import strategy
 from aboard.partition import pipeline
-from aboard.schedule import search
+from aboard.schedule import aims, search
 from aboard.schedule.lowering import Calls
 from aboard.schedule.segment_bounds import CascadeBound
 from aboard.schedule.shortest_path import SegmentTable
@@ -55,7 +55,7 @@ def test_cascades_need_what_the_whole_schedule_says_and_no_less_than_their_bound
 
 def test_no_cascade_is_left_out() -> None:
     found = searched(chain(10, 16, 4), M4)
-    most = int(search.SLACK * max(single.peak_bytes for single in found.singles))
+    most = int(aims.SLACK * max(single.peak_bytes for single in found.singles))
     known = {(each.first, each.end, each.minimise_ram) for each in found._candidates()}
     assert len(known) > 10
     for first, end in itertools.combinations(range(len(found.plain.steps) + 1), 2):
@@ -64,7 +64,7 @@ def test_no_cascade_is_left_out() -> None:
             assert segment is None or segment.peak_bytes > most
 
 
-@pytest.mark.parametrize("slack", [1.0, search.SLACK])
+@pytest.mark.parametrize("slack", [1.0, aims.SLACK])
 def test_the_least_path_is_that_of_all_cascades(slack: float) -> None:
     found = searched(chain(12, 16, 4), M4)
     traced = [(each, segment) for each in found._candidates() if (segment := found._trace(each)) is not None]

@@ -13,7 +13,7 @@ from aboard.errors import CapacityError, TargetError
 from aboard.kernels import tunable
 from aboard.kernels.tunable import has_data_memory
 from aboard.schedule import spans
-from aboard.schedule.search import Aim, rule
+from aboard.schedule.aims import Aim, rule
 from aboard.schedule.spans import Span
 from aboard.target import Target
 from aboard.tuning.choice import DEFAULTS, GivenEach, TunedPart

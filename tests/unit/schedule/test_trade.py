@@ -8,7 +8,7 @@ import pytest
 
 from aboard.base import resources
 from aboard.compiler.pipeline import Module, compile_model
-from aboard.schedule import search
+from aboard.schedule import aims
 from aboard.schedule.trade import Trade
 from aboard.target import Target
 from support.models import available, path
@@ -69,7 +69,7 @@ def test_the_ends_are_what_speed_and_size_take() -> None:
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        (M4, f"the fewest stripes within {100 * (search.SLACK - 1):.0f} % of the least RAM found (-opt=balanced)"),
+        (M4, f"the fewest stripes within {100 * (aims.SLACK - 1):.0f} % of the least RAM found (-opt=balanced)"),
         (f"{M4} -opt=size", "the least RAM found (-opt=size)"),
         (f"{M4} -opt=size -ram-max=4096", "the least RAM found (-opt=size)"),
         (f"{M4} -opt=speed", "no cascades, which is fastest (-opt=speed)"),
@@ -82,4 +82,4 @@ def test_the_ends_are_what_speed_and_size_take() -> None:
     ],
 )
 def test_the_rule_in_words(target: str, words: str) -> None:
-    assert search.rule(Target(target)) == words
+    assert aims.rule(Target(target)) == words

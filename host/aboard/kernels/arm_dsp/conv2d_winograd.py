@@ -49,6 +49,9 @@ COLUMNS, RESULTS, HEIGHT = 6, 4, 2
 #: Bytes of the sums of two tiles for four channels, and of the inputs of two tiles for each channel.
 _SUM_BYTES, _INPUT_BYTES = 4 * PLACES * TILES * CHANNELS, 2 * PLACES * TILES
 
+#: ABOARD_DSP_TILE_EDGE of the header: most channels of a result that lies over its operand.
+_EDGE_CHANNELS = 160
+
 #: Twice the transformation of a window's rows, and of its columns.
 _TRANSFORMATION = np.array([[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]])
 
@@ -85,6 +88,13 @@ class DspWinogradS8(Convolution):
         return None
 
     @override
+    def overwrites_rows(self, node: Node) -> tuple[int, ...]:
+        """Two rows of tiles are read before their results are written, but for a column that is put back."""
+        padding, same = op.attributes(node).padding, node.input(INPUT).shape == node.output.shape
+        few = node.output.shape[3] <= _EDGE_CHANNELS
+        return (INPUT,) if same and few and (padding.top, padding.left) == (1, 1) else ()
+
+    @override
     def rolling_cost(self, node: Node) -> float:
         """Counts the rows of the windows of two tiles."""
         rows, cols = node.output.shape[1:3]
@@ -100,6 +110,9 @@ class DspWinogradS8(Convolution):
         x, y = packing.view(inputs), outputs[0]
         layer = _layer(node)
         row_bytes = (COLUMNS - 1) * x.pixel_stride + x.channels
+        # Rows in blocks may lie over each other; of other rows the planner decides by `overlap`.
+        overwrites = bool(x.table and y.table and self.overwrites_rows(node))
+        edge = HEIGHT * x.channels if overwrites else 0
         return KernelCall(
             header="arm_dsp/conv2d_winograd.h",
             function="aboard_conv2d_winograd_dsp",
@@ -108,6 +121,7 @@ class DspWinogradS8(Convolution):
                 "shape": {**shape_params(node, x, y), "groups": 1},
                 "zero_point": node.input(INPUT).quant.zero_point,
                 "padding_bytes": row_bytes,
+                "overwrites": int(overwrites),
                 **layer.params,
             },
             arguments=(
@@ -115,7 +129,7 @@ class DspWinogradS8(Convolution):
                 OutputArg(0, "int8_t *"),
                 ConstantArg(PackedConstant("weights", packed(layer), form=dot.WIDENED)),
                 # One buffer, which the memory planner places more tightly than two.
-                ScratchArg(Scratch(_SUM_BYTES + _INPUT_BYTES * x.channels + row_bytes), "uint32_t *"),
+                ScratchArg(Scratch(_SUM_BYTES + _INPUT_BYTES * x.channels + row_bytes + edge), "uint32_t *"),
             ),
             rows=y.rows,
             code_variant=f"single_rounding={int(layer.is_single_rounding)} steps={_steps(x.channels)}",

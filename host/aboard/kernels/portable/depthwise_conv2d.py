@@ -46,6 +46,12 @@ BLOCK, BLOCK_OF_MORE = 6, 4
 #: Instructions of a block outside of its taps, and of a pixel's epilogue (Cortex-M3, counted in the listing).
 _BLOCK_COST, _EPILOGUE_COST = 12, 9
 
+#: Largest line buffer in bytes: of more channels than fit, some are copied and computed after others.
+_BUFFER_BYTES = 2560
+
+#: Parts of the channels are multiples of this number, because copies take whole words.
+_WORD = 4
+
 #: Bytes of code for each pixel of a block.
 _PIXEL_BYTES = 38
 
@@ -95,8 +101,18 @@ class PortableS8(_Portable):
 
     @override
     def reads(self, node: Node) -> Reads:
-        """Rows are copied if there is padding."""
-        return Reads.STAGED if _buffered(node)[1] else Reads.ROW
+        """Rows are copied if there is padding: at once those of all channels, or those of some after others."""
+        return Reads.STAGED if _buffered(node)[1] and not _has_parts(node) else Reads.ROW
+
+    @override
+    def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
+        """Allowed for strips of the whole image: no results of some channels lie over others."""
+        return ((0, 0),) if _has_parts(node) and _strip(node) > 1 else ()
+
+    @override
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        """Other channels of a strip are read when the results of the first are written."""
+        return None if _has_parts(node) and _strip(node) > 1 else super().overlap(node, inputs, outputs)
 
     @override
     def rolling_cost(self, node: Node) -> float:
@@ -110,8 +126,8 @@ class PortableS8(_Portable):
 
     @override
     def row_wise(self, node: Node) -> RowWise:
-        """As many rows as a convolution before it computes at once; keeps the copied rows."""
-        return RowWise(1 + node.input(INPUT).shape[2] % 2, keeps=_buffered(node)[0] > 0)
+        """As many rows as a convolution before it computes at once; keeps the copied rows of all channels."""
+        return RowWise(1 + node.input(INPUT).shape[2] % 2, keeps=_buffered(node)[0] > 0 and not _has_parts(node))
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
@@ -122,10 +138,12 @@ class PortableS8(_Portable):
             "shape": params_of_shape(node, x, y),
             "block": block(node),
             "buffered_cols": buffered_cols,
+            "buffered_channels": _part(node),
+            "strip": _strip(node),
             "zero_point": node.input(INPUT).quant.zero_point,
             "epilogue": params_of_epilogue,
         }
-        scratch = Scratch(buffered_rows * buffered_cols * x.channels, persistent=True)
+        scratch = Scratch(buffered_rows * buffered_cols * _part(node), persistent=not _has_parts(node))
         return KernelCall(
             header=HEADER,
             function="aboard_depthwise_conv2d_s8",
@@ -168,6 +186,29 @@ def _buffered(node: Node) -> tuple[int, int]:
     height, width = window(node)
     cols = (node.output.shape[2] - 1) * attrs.strides[1] + reach(width, attrs.dilations[1])
     return reach(height, attrs.dilations[0]), cols
+
+
+def _part(node: Node) -> int:
+    """Returns the channels of the operand whose rows are copied together; all without padding."""
+    channels = node.input(INPUT).shape[3]
+    most = _BUFFER_BYTES // max(math.prod(_buffered(node)), 1)
+    if channels <= most or not _buffered(node)[1]:
+        return channels
+    parts = (n for n in range(_WORD, channels, _WORD) if channels % n == 0 and n <= max(most, _WORD))
+    return max(parts, default=channels)
+
+
+def _has_parts(node: Node) -> bool:
+    """True if some channels are copied and computed after others."""
+    return _part(node) < node.input(INPUT).shape[3]
+
+
+def _strip(node: Node) -> int:
+    """Returns the rows that are computed of some channels before others: all if the result may lie over the operand.
+
+    Otherwise one row, so that rows of the operand that are no longer needed may be overwritten.
+    """
+    return node.output.shape[1] if node.input(INPUT).shape == node.output.shape else 1
 
 
 class _PortableFloat(_Portable):
