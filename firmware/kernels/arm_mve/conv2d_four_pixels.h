@@ -11,6 +11,7 @@
 #ifndef ABOARD_KERNELS_ARM_MVE_CONV2D_FOUR_PIXELS_H
 #define ABOARD_KERNELS_ARM_MVE_CONV2D_FOUR_PIXELS_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -48,18 +49,29 @@ typedef struct {
     int32_t chunks;   /**< Chunks of a tap. */
     int32_t distance; /**< Bytes from one window to the next, a multiple of 4. */
     int32_t exact;    /**< 1: a window is as long as its chunks. */
+    int32_t unit;     /**< For IM2COL, bytes of a unit that windows are gathered in: 1, 2 or 4; 0: rows are copied. */
+    int32_t quads;    /**< 1: four channels of a pixel are written as a word: results are at multiples of 4 bytes, and
+                           of every four channels the first and the third come before the others. */
     aboard_mve_epilogue_t epilogue; /**< ABOARD_MVE_SINGLE_ROUNDING or ABOARD_MVE_RIGHT, without limits. */
 } aboard_conv2d_four_pixels_mve_t;
 
-/** Addresses of the results of two channels of four pixels. With fewer than four last pixels, the last one is repeated.
- */
-typedef struct {
+/** Addresses of the results of two channels of four pixels, or of the four bytes before words of four channels. With
+ * fewer than four last pixels, the last one is repeated. */
+typedef union {
     uint16_t results[8];
+    uint32_t words[4];
 } aboard_four_pixels_table_t;
 
 /** Fills a table for `count` pixels. */
 ABOARD_INLINE void aboard_four_pixels_fill(const aboard_conv2d_four_pixels_mve_t *p, int32_t count,
                                            aboard_four_pixels_table_t *table) {
+    if (p->quads) {
+        ABOARD_UNROLL(4)
+        for (int32_t lane = 0; lane < 4; ++lane) {
+            table->words[lane] = (uint32_t)(ABOARD_MIN(lane, count - 1) * p->out.pixel_stride - 4);
+        }
+        return;
+    }
     ABOARD_UNROLL(8)
     for (int32_t lane = 0; lane < 8; ++lane) {
         table->results[lane] = (uint16_t)(ABOARD_MIN(lane / 2, count - 1) * p->out.pixel_stride + lane % 2);
@@ -99,7 +111,7 @@ ABOARD_INLINE int32_t aboard_four_pixels_channels(const aboard_conv2d_four_pixel
                      : [x] "+r"(x), [x2] "+r"(table), [w] "+r"(w), [out] "+r"(out), [left] "=&r"(left) \
                      : [pairs] "i"(aboard_four_pixels_channels(p) / 2), [chunks] "i"(p->chunks), [distance] "i"(p->distance), \
                        [taps] "i"(p->taps), [rows] "i"(p->rows), [advance] "i"(advance), \
-                       [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
+                       [quads] "i"(p->quads), [held] "i"(held), [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
                        [zero_point] "i"(p->epilogue.zero_point) \
                      : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7")
 
@@ -115,13 +127,20 @@ ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, 
     const int32_t advance =
         p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER ? aboard_mve_line_buffer_stride(&p->line_buffer) : 0;
     const int32_t row = p->chunks * (ABOARD_MVE_FOUR_PIXELS_CHUNK_LENGTH + ABOARD_MVE_FOUR_PIXELS_TAP_LENGTH * p->taps);
+    /* The register that holds results: the one of further chunks of a run, or that of the fourth pixel. */
+    const int32_t held = p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER || p->chunks == 1 || !p->quads ? 6 : 3;
+    const int32_t copies = 1 + p->quads;
+    const int32_t epilogues = p->quads * ABOARD_MVE_FOUR_PIXELS_EPILOGUE_LENGTH;
     int32_t left;
     if (p->source != ABOARD_FOUR_PIXELS_LINE_BUFFER) {
-        ABOARD_MVE_SIZED(ABOARD_MVE_FOUR_PIXELS_RUN_LENGTH * (p->chunks - 2), ABOARD_FOUR_PIXELS_RUN);
+        ABOARD_MVE_SIZED(copies * ABOARD_MVE_FOUR_PIXELS_RUN_LENGTH * (p->chunks - 2) + epilogues,
+                         ABOARD_FOUR_PIXELS_RUN);
     } else if (p->rows * p->chunks * p->taps <= ABOARD_FOUR_PIXELS_UNROLLED) {
-        ABOARD_MVE_SIZED(p->rows * (row + 2) - 2 * ABOARD_MVE_FOUR_PIXELS_ROW_LINES, ABOARD_FOUR_PIXELS_WINDOWS);
+        ABOARD_MVE_SIZED(copies * p->rows * (row + 2) - 2 * ABOARD_MVE_FOUR_PIXELS_ROW_LINES + epilogues,
+                         ABOARD_FOUR_PIXELS_WINDOWS);
     } else {
-        ABOARD_MVE_SIZED(row + p->rows - ABOARD_MVE_FOUR_PIXELS_ROW_LINES, ABOARD_FOUR_PIXELS_LOOPED);
+        ABOARD_MVE_SIZED(copies * (row + p->rows) - ABOARD_MVE_FOUR_PIXELS_ROW_LINES + epilogues,
+                         ABOARD_FOUR_PIXELS_LOOPED);
     }
 }
 
@@ -148,7 +167,10 @@ ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, 
         w += sizeof(constants);
         for (int32_t lane = 0; lane < 8; ++lane) {
             const int32_t *const c = constants + 3 * (lane % 2);
-            out[n + table->results[lane]] = aboard_mve_result(&p->epilogue, sums[lane], c[0], 0, c[1], c[2]);
+            /* With words, lanes are channels 0 and 2, and then 1 and 3. */
+            int8_t *const to = p->quads ? out + (int32_t)table->words[lane / 2] + 4 + n - n % 4 / 2 + lane % 2 * 2
+                                        : out + n + table->results[lane];
+            *to = aboard_mve_result(&p->epilogue, sums[lane], c[0], 0, c[1], c[2]);
         }
     }
 }
@@ -229,10 +251,110 @@ ABOARD_INLINE void aboard_four_pixels_four(const aboard_conv2d_four_pixels_mve_t
     }
 }
 
+#if ABOARD_MVE_ASM
+
+/* Formatted by hand: one instruction per line. */
+/* clang-format off */
+
+#define ABOARD_FOUR_PIXELS_GATHER(load, length) \
+    __asm__ volatile(".set aboard_chunk, 0\n\t" \
+                     ".rept %c[chunks]\n\t" \
+                     "vldrw.32 q0, [%[offsets], #16 * aboard_chunk]\n\t" \
+                     load " q1, [%[x0], q0]\n\t" \
+                     load " q2, [%[x1], q0]\n\t" \
+                     load " q3, [%[x2], q0]\n\t" \
+                     load " q4, [%[x3], q0]\n\t" \
+                     "vstrw.32 q1, [%[y0], #16 * aboard_chunk]\n\t" \
+                     "vstrw.32 q2, [%[y1], #16 * aboard_chunk]\n\t" \
+                     "vstrw.32 q3, [%[y2], #16 * aboard_chunk]\n\t" \
+                     "vstrw.32 q4, [%[y3], #16 * aboard_chunk]\n\t" \
+                     ".set aboard_chunk, aboard_chunk + 1\n\t" \
+                     ".endr" length \
+                     : : [x0] "r"(x[0]), [x1] "r"(x[1]), [x2] "r"(x[2]), [x3] "r"(x[3]), [y0] "r"(y[0]), \
+                         [y1] "r"(y[1]), [y2] "r"(y[2]), [y3] "r"(y[3]), [offsets] "r"(offsets), \
+                         [chunks] "i"(p->chunks) \
+                     : "q0", "q1", "q2", "q3", "q4", "memory")
+
+/* clang-format on */
+
+#define ABOARD_FOUR_PIXELS_GATHER_BYTES(length) ABOARD_FOUR_PIXELS_GATHER("vldrb.u8", length)
+#define ABOARD_FOUR_PIXELS_GATHER_HALVES(length) ABOARD_FOUR_PIXELS_GATHER("vldrh.u16", length)
+#define ABOARD_FOUR_PIXELS_GATHER_WORDS(length) ABOARD_FOUR_PIXELS_GATHER("vldrw.u32", length)
+
+/** Gathers windows at `x` into im2col columns `y`, four at a time, in units whose offsets are `offsets`. */
+ABOARD_INLINE void aboard_four_pixels_gather(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *const *x,
+                                             int8_t *const *y, const int8_t *offsets) {
+    const int32_t repeated = 9 * (p->chunks - 1);
+    if (p->unit == 1) {
+        ABOARD_MVE_SIZED(repeated, ABOARD_FOUR_PIXELS_GATHER_BYTES);
+    } else if (p->unit == 2) {
+        ABOARD_MVE_SIZED(repeated, ABOARD_FOUR_PIXELS_GATHER_HALVES);
+    } else {
+        ABOARD_MVE_SIZED(repeated, ABOARD_FOUR_PIXELS_GATHER_WORDS);
+    }
+}
+
+#else
+
+/** Gathers windows at `x` into im2col columns `y`, four at a time, in units whose offsets are `offsets`. */
+ABOARD_INLINE void aboard_four_pixels_gather(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *const *x,
+                                             int8_t *const *y, const int8_t *offsets) {
+    for (int32_t i = 0; i < ABOARD_FOUR_PIXELS; ++i) {
+        for (int32_t at = 0; at < p->chunks * ABOARD_MVE_CHUNK; at += p->unit) {
+            uint32_t offset = 0;
+            memcpy(&offset, offsets + at, (size_t)p->unit);
+            memcpy(y[i] + at, x[i] + offset, (size_t)p->unit);
+        }
+    }
+}
+
+#endif
+
+/**
+ * Copies the next windows of a row into im2col columns, of which `waiting` are full.
+ *
+ * The last window is also copied to the columns behind it, which the windows of the next row overwrite.
+ *
+ * @return Number of windows, up to `left`, that the columns had room for.
+ */
+ABOARD_INLINE int32_t aboard_four_pixels_more(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, int32_t left,
+                                              int32_t waiting, const int8_t *offsets, int8_t *columns) {
+    const int32_t step = p->line_buffer.stride_w * aboard_mve_line_buffer_pixel(&p->line_buffer);
+    /* Without an address for each of four windows where none of them needs its own. */
+    const int32_t whole = p->out.cols % ABOARD_FOUR_PIXELS == 0 || (waiting == 0 && left >= ABOARD_FOUR_PIXELS);
+    if (p->unit > 0) {
+        const int32_t more = whole ? ABOARD_FOUR_PIXELS : ABOARD_MIN(left, ABOARD_FOUR_PIXELS - waiting);
+        const int8_t *from[ABOARD_FOUR_PIXELS];
+        int8_t *to[ABOARD_FOUR_PIXELS];
+        if (whole) {
+            ABOARD_UNROLL(4)
+            for (int32_t i = 0; i < ABOARD_FOUR_PIXELS; ++i) {
+                from[i] = x + i * step;
+                to[i] = columns + i * p->distance;
+            }
+            aboard_four_pixels_gather(p, from, to, offsets);
+            return ABOARD_FOUR_PIXELS;
+        }
+        ABOARD_UNROLL(4)
+        for (int32_t i = 0; i < ABOARD_FOUR_PIXELS; ++i) {
+            from[i] = x + ABOARD_MIN(i, more - 1) * step;
+            to[i] = columns + ABOARD_MIN(waiting + i, ABOARD_FOUR_PIXELS - 1) * p->distance;
+        }
+        aboard_four_pixels_gather(p, from, to, offsets);
+        return more;
+    }
+    if (p->line_buffer.cols > 0 && waiting == 0 && left >= ABOARD_FOUR_PIXELS) {
+        aboard_four_pixels_four(p, x, columns);
+        return ABOARD_FOUR_PIXELS;
+    }
+    aboard_four_pixels_im2col(p, x, columns + waiting * p->distance);
+    return 1;
+}
+
 /** Computes rows of pixels with copied windows: whenever four are copied, and the rest at the end of a run. */
 ABOARD_INLINE void aboard_four_pixels_columns(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *in,
-                                              const int8_t *weights, int8_t *scratch, int8_t *out, int32_t first,
-                                              int32_t last) {
+                                              const int8_t *weights, const int8_t *offsets, int8_t *scratch,
+                                              int8_t *out, int32_t first, int32_t last) {
     int8_t *const columns = scratch + aboard_mve_line_buffer_bytes(&p->line_buffer);
     const int32_t step = p->line_buffer.stride_w * aboard_mve_line_buffer_pixel(&p->line_buffer);
     aboard_four_pixels_table_t tables[2];
@@ -254,13 +376,7 @@ ABOARD_INLINE void aboard_four_pixels_columns(const aboard_conv2d_four_pixels_mv
         }
         ABOARD_UNROLL(1)
         for (int32_t col = p->out.cols; col > 0;) {
-            const int32_t more =
-                p->line_buffer.cols > 0 && waiting == 0 && col >= ABOARD_FOUR_PIXELS ? ABOARD_FOUR_PIXELS : 1;
-            if (more == ABOARD_FOUR_PIXELS) {
-                aboard_four_pixels_four(p, x, columns);
-            } else {
-                aboard_four_pixels_im2col(p, x, columns + waiting * p->distance);
-            }
+            const int32_t more = aboard_four_pixels_more(p, x, col, waiting, offsets, columns);
             x += more * step;
             waiting += more;
             left -= more;
@@ -268,7 +384,7 @@ ABOARD_INLINE void aboard_four_pixels_columns(const aboard_conv2d_four_pixels_mv
             if (waiting < ABOARD_FOUR_PIXELS && left > 0) {
                 continue;
             }
-            for (int32_t i = waiting; i < ABOARD_FOUR_PIXELS; ++i) {
+            for (int32_t i = waiting; i < ABOARD_FOUR_PIXELS && p->unit == 0; ++i) {
                 aboard_mve_copy(columns + i * p->distance, columns + (waiting - 1) * p->distance, p->distance);
             }
             aboard_four_pixels(p, columns, weights, &tables[waiting < ABOARD_FOUR_PIXELS], y);
@@ -305,7 +421,7 @@ ABOARD_INLINE void aboard_conv2d_four_pixels_mve(const aboard_conv2d_four_pixels
                                                  int8_t *out, const int8_t *weights, int8_t *scratch, int32_t first,
                                                  int32_t last) {
     if (p->source == ABOARD_FOUR_PIXELS_IM2COL) {
-        aboard_four_pixels_columns(p, in, weights, scratch, out, first, last);
+        aboard_four_pixels_columns(p, in, weights, NULL, scratch, out, first, last);
         return;
     }
     aboard_four_pixels_table_t table;
@@ -323,6 +439,17 @@ ABOARD_INLINE void aboard_conv2d_four_pixels_mve(const aboard_conv2d_four_pixels
         }
         row += rows;
     }
+}
+
+/**
+ * aboard_conv2d_four_pixels_mve for IM2COL with windows that are gathered.
+ *
+ * @param offsets Of all units of a window from its first byte, as numbers of their own size; some may be repeated.
+ */
+ABOARD_INLINE void aboard_conv2d_four_pixels_mve_gathered(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *in,
+                                                          int8_t *out, const int8_t *weights, const int8_t *offsets,
+                                                          int8_t *scratch, int32_t first, int32_t last) {
+    aboard_four_pixels_columns(p, in, weights, offsets, scratch, out, first, last);
 }
 
 /**

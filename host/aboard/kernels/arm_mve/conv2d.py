@@ -27,6 +27,7 @@ from aboard.kernels.contract import (
 )
 from aboard.kernels.overlap import Reads, distance
 from aboard.kernels.registry import implements
+from aboard.kernels.select.price import flash_price
 from aboard.kernels.weights import padded
 from aboard.kernels.windowed import groups, sliding_window
 from aboard.ops import conv2d as op
@@ -211,6 +212,7 @@ class MveS8(Implementation):
         if found is None:
             unrolled, staged = self.knob("unroll", UNROLLED), self.knob("staged", 0) == 1
             return _pixel_pairs(node, x, y, matrix, result, unrolled, staged=staged)
+        found = four_pixels.in_quads(node, found, y, flash_price(target))
         return _four_pixels(node, x, y, found, matrix, result)
 
 
@@ -232,13 +234,14 @@ def _four_pixels(
     height = op.window(node)[0]
     return KernelCall(
         header=four_pixels.HEADER,
-        function=four_pixels.FUNCTION + ("_scattered" if four_pixels.scattered(node) else ""),
+        function=found.function + ("_scattered" if four_pixels.scattered(node) else ""),
         params_type="aboard_conv2d_four_pixels_mve_t",
         params=params,
         arguments=(
             InputArg(INPUT, "const int8_t *"),
             OutputArg(0, "int8_t *"),
             ConstantArg(four_pixels.pack(found, matrix, result)),
+            *found.offsets,
             ScratchArg(found.scratch(scratch_bytes(height, found.cols * x.channels, 0)), "int8_t *"),
         ),
         rows=y.rows,
