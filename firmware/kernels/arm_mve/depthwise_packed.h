@@ -25,9 +25,9 @@
 
 /** The tables of two lines, of one, and of two that are the last and the first row of a rolling buffer. */
 typedef struct {
-    const aboard_depthwise_packed_table_t *lines;
-    const aboard_depthwise_packed_table_t *single;
-    const aboard_depthwise_packed_table_t *wrapped;
+    aboard_depthwise_packed_table_t *lines;
+    aboard_depthwise_packed_table_t *single;
+    aboard_depthwise_packed_table_t *wrapped;
 } aboard_depthwise_packed_tables_t;
 
 /** Computes a channel of the result of lines `line` to `line + lines - 1`, whose strips are packed. */
@@ -35,17 +35,19 @@ ABOARD_INLINE void aboard_depthwise_packed_lines(const aboard_depthwise_packed_m
                                                  int32_t line, int32_t lines, const int8_t *record,
                                                  const aboard_depthwise_packed_tables_t *tables, int8_t *out) {
     const int32_t next = aboard_depthwise_packed_strips(p, p->lines) * aboard_depthwise_packed_strip(p);
+    const int32_t passes = aboard_depthwise_packed_passes(p);
     int32_t left = lines;
     ABOARD_UNROLL(1)
-    for (; left >= p->lines; left -= p->lines) {
+    for (; left >= p->lines; left -= passes * p->lines) {
         const int32_t wraps = aboard_depthwise_packed_wraps(p, line);
-        aboard_depthwise_packed_channel(p, p->lines, wraps ? tables->wrapped : tables->lines, strip, record,
+        aboard_depthwise_packed_channel(p, passes, p->lines, wraps ? tables->wrapped : tables->lines, strip, record,
                                         aboard_depthwise_packed_out(p, out, line + wraps));
-        strip += next;
-        line += p->lines;
+        strip += passes * next;
+        line += passes * p->lines;
     }
     if (aboard_depthwise_packed_single(p) && left > 0) {
-        aboard_depthwise_packed_channel(p, 1, tables->single, strip, record, aboard_depthwise_packed_out(p, out, line));
+        aboard_depthwise_packed_channel(p, 1, 1, tables->single, strip, record,
+                                        aboard_depthwise_packed_out(p, out, line));
     }
 }
 

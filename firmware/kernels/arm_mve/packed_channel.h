@@ -62,6 +62,7 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
                        [zero_point] "i"(p->epilogue.zero_point), [low] "i"(p->epilogue.low), \
                        [high] "i"(p->epilogue.high), [step] "i"(step), [groups] "i"(groups), [rest] "i"(rest), \
                        [skip_low] "i"(skip & 4095), [skip_high] "i"(skip & ~4095), [strip_bytes] "i"(strip_bytes), \
+                       [passes] "i"(passes), [next_strip] "i"(next_strip), [next_out] "i"(next_out), \
                        [parts] "i"(parts), [columns] "i"(p->along.parts), [jump] "i"(jump) \
                      : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7")
 
@@ -70,10 +71,22 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
 
 /* clang-format on */
 
-/** Computes a channel of `lines` lines. */
-ABOARD_INLINE void aboard_depthwise_packed_channel(const aboard_depthwise_packed_mve_t *p, int32_t lines,
-                                                   const aboard_depthwise_packed_table_t *table, const int8_t *strip,
-                                                   const int8_t *record, int8_t *out) {
+/** Bytes that the addresses of loads advance by for a line. */
+ABOARD_INLINE int32_t aboard_depthwise_packed_advance(const aboard_depthwise_packed_mve_t *p, int32_t lines,
+                                                      int32_t groups, int32_t step) {
+    int32_t loads = 8 / lines;
+    if (p->form == ABOARD_DEPTHWISE_PACKED_FOUR) {
+        loads = lines == 2 ? 2 : 4;
+    } else if (p->form == ABOARD_DEPTHWISE_PACKED_ONE_AXIS) {
+        loads = 2;
+    }
+    return loads * groups * step;
+}
+
+/** Computes a channel of `passes` times `lines` lines; more than one pass for a whole image only. */
+ABOARD_INLINE void aboard_depthwise_packed_channel(const aboard_depthwise_packed_mve_t *p, int32_t passes,
+                                                   int32_t lines, aboard_depthwise_packed_table_t *table,
+                                                   const int8_t *strip, const int8_t *record, int8_t *out) {
     const int32_t results = 8 / lines;
     const int32_t groups = p->along.outputs / results;
     const int32_t rest = aboard_depthwise_packed_first(lines, p->along.outputs % results);
@@ -82,6 +95,9 @@ ABOARD_INLINE void aboard_depthwise_packed_channel(const aboard_depthwise_packed
     const int32_t skip = results * p->along.out_stride;
     const int32_t parts = aboard_depthwise_packed_parts(p);
     const int32_t jump = 4 * p->along.dilation * aboard_depthwise_packed_pitch(p);
+    const int32_t next_strip = aboard_depthwise_packed_strips(p, lines) * strip_bytes -
+                               aboard_depthwise_packed_advance(p, lines, groups + (rest != 0), step);
+    const int32_t next_out = lines * p->across.out_stride - groups * skip;
     int32_t left;
     if (p->form == ABOARD_DEPTHWISE_PACKED_ONE_AXIS) {
         ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_ONE_AXIS_TEXT, "");
@@ -149,20 +165,23 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_window(const aboard_depthwise_pack
     return sum;
 }
 
-/** Computes a channel of `lines` lines. */
-ABOARD_INLINE void aboard_depthwise_packed_channel(const aboard_depthwise_packed_mve_t *p, int32_t lines,
-                                                   const aboard_depthwise_packed_table_t *table, const int8_t *strip,
-                                                   const int8_t *record, int8_t *out) {
+/** Computes a channel of `passes` times `lines` lines; more than one pass for a whole image only. */
+ABOARD_INLINE void aboard_depthwise_packed_channel(const aboard_depthwise_packed_mve_t *p, int32_t passes,
+                                                   int32_t lines, const aboard_depthwise_packed_table_t *table,
+                                                   const int8_t *strip, const int8_t *record, int8_t *out) {
     int32_t c[3];
     memcpy(c, record + (p->form == ABOARD_DEPTHWISE_PACKED_PARTS ? 16 * aboard_depthwise_packed_parts(p) : 20),
            sizeof(c));
-    for (int32_t along = 0; along < p->along.outputs; ++along) {
-        for (int32_t line = 0; line < lines; ++line) {
-            const int32_t sum = aboard_depthwise_packed_window(p, strip, record, line, along);
+    for (int32_t pass = 0; pass < passes; ++pass) {
+        for (int32_t at = 0; at < p->along.outputs * lines; ++at) {
+            const int32_t line = at % lines;
+            const int32_t sum = aboard_depthwise_packed_window(p, strip, record, line, at / lines);
             /* Lanes alternate between the lines. */
-            out[along * p->along.out_stride + table->results[line]] =
+            out[at / lines * p->along.out_stride + table->results[line]] =
                 aboard_mve_result(&p->epilogue, sum, c[0], 0, c[1], c[2]);
         }
+        strip += aboard_depthwise_packed_strips(p, lines) * aboard_depthwise_packed_strip(p);
+        out += lines * p->across.out_stride;
     }
 }
 

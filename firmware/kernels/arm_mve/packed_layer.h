@@ -87,6 +87,12 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_single(const aboard_depthwise_pack
     return p->lines == 2 && (p->stripes || p->across.outputs % 2 != 0);
 }
 
+/** Groups of lines that one run of instructions computes: all of an image that is packed as a whole. */
+ABOARD_INLINE int32_t aboard_depthwise_packed_passes(const aboard_depthwise_packed_mve_t *p) {
+    const int32_t all = p->across.outputs / p->lines;
+    return !p->stripes && p->form != ABOARD_DEPTHWISE_PACKED_PARTS && p->slab >= all ? ABOARD_MAX(all, 1) : 1;
+}
+
 /** Bytes from a word of a channel to the next. */
 ABOARD_INLINE int32_t aboard_depthwise_packed_pitch(const aboard_depthwise_packed_mve_t *p) {
     return 4 * p->words;
