@@ -98,13 +98,22 @@ ABOARD_INLINE void aboard_depthwise_packed_fill_strips(const aboard_depthwise_pa
     const int32_t pixels = ABOARD_MIN(p->along.inputs, p->places - p->along.pad);
     const int32_t bytes = pixels * p->words;
     int8_t *to = strip + p->along.pad * pitch;
+    const int32_t step = several ? ABOARD_DEPTHWISE_PACKED_BLOCK : p->along.in_stride;
+    const int32_t rest = several ? bytes % ABOARD_DEPTHWISE_PACKED_BLOCK : p->channels % ABOARD_DEPTHWISE_PACKED_BLOCK;
+    if (!p->stripes && rest == 0 && step <= ABOARD_DEPTHWISE_PACKED_MOST_STEP && first >= 0 &&
+        first + 3 * p->across.dilation < p->across.inputs) {
+        aboard_depthwise_packed_pack_steps(aboard_depthwise_packed_in(p, in, first),
+                                           p->across.dilation * p->across.in_stride, step, to,
+                                           several ? bytes / ABOARD_DEPTHWISE_PACKED_BLOCK : pixels);
+        return;
+    }
     aboard_depthwise_packed_rows_t rows;
     ABOARD_UNROLL(4)
     for (int32_t i = 0; i < 4; ++i) {
         const int32_t pixel = first + i * p->across.dilation;
         const int32_t there = pixel >= 0 && pixel < p->across.inputs;
         rows.from[i] = there ? aboard_depthwise_packed_in(p, in, pixel) : padding;
-        rows.step[i] = there ? (several ? ABOARD_DEPTHWISE_PACKED_BLOCK : p->along.in_stride) : 0;
+        rows.step[i] = there ? step : 0;
     }
     if (!several) {
         aboard_depthwise_packed_pack(&rows, to, pixels, some);

@@ -29,7 +29,7 @@
 
 /** For every two channels, or for the first and the second two of every four: `sums`, and then results. */
 #define ABOARD_MVE_FOUR_PIXELS(sums) \
-    "movw %[left], #%c[pairs] >> %c[quads]\n\t" \
+    "movw %[left], #(%c[pairs] >> %c[quads])\n\t" \
     "1:\n\t" \
     ".set aboard_second, 0\n\t" \
     ".rept 1 + %c[quads]\n\t" \

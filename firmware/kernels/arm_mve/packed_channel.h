@@ -53,6 +53,24 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
         : "lr", "q0", "q1", "q2", "q3", ABOARD_MVE_PREDICATE "cc", "memory");
 }
 
+/** Packs `count` vectors of four rows that advance by `step`, a literal: all bytes of all vectors. */
+#define ABOARD_DEPTHWISE_PACKED_STEPS(step_bytes) \
+    __asm__ volatile( \
+        "dls lr, %[count]\n\t" \
+        "1:\n\t" \
+        "vldrb.8 q0, [%[a]], %[step]\n\t" \
+        "vldrb.8 q1, [%[b]], %[step]\n\t" \
+        "vldrb.8 q2, [%[c]], %[step]\n\t" \
+        "vldrb.8 q3, [%[d]], %[step]\n\t" \
+        "vst40.8 {q0, q1, q2, q3}, [%[to]]\n\t" \
+        "vst41.8 {q0, q1, q2, q3}, [%[to]]\n\t" \
+        "vst42.8 {q0, q1, q2, q3}, [%[to]]\n\t" \
+        "vst43.8 {q0, q1, q2, q3}, [%[to]]!\n\t" \
+        "le lr, 1b" \
+        : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [d] "+r"(d), [to] "+r"(to) \
+        : [step] "i"(step_bytes), [count] "r"(count) \
+        : "lr", "q0", "q1", "q2", "q3", "cc", "memory")
+
 /** All instructions for a channel of one line, or of two. */
 #define ABOARD_DEPTHWISE_PACKED_RUN(text, length) \
     __asm__ volatile(text length \
@@ -70,6 +88,15 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
     ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_PARTS_TEXT, length)
 
 /* clang-format on */
+
+/** As aboard_depthwise_packed_pack for `count` whole vectors of four rows that are `apart` bytes from each other. */
+ABOARD_INLINE void aboard_depthwise_packed_pack_steps(const int8_t *a, int32_t apart, int32_t step, int8_t *to,
+                                                      int32_t count) {
+    const int8_t *b = a + apart;
+    const int8_t *c = b + apart;
+    const int8_t *d = c + apart;
+    ABOARD_DEPTHWISE_PACKED_STEPS(step);
+}
 
 /** Bytes that the addresses of loads advance by for a line. */
 ABOARD_INLINE int32_t aboard_depthwise_packed_advance(const aboard_depthwise_packed_mve_t *p, int32_t lines,
@@ -127,6 +154,14 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
             }
         }
     }
+}
+
+/** As aboard_depthwise_packed_pack for `count` whole vectors of four rows that are `apart` bytes from each other. */
+ABOARD_INLINE void aboard_depthwise_packed_pack_steps(const int8_t *a, int32_t apart, int32_t step, int8_t *to,
+                                                      int32_t count) {
+    const aboard_depthwise_packed_rows_t rows = {{a, a + apart, a + 2 * apart, a + 3 * apart},
+                                                 {step, step, step, step}};
+    aboard_depthwise_packed_pack(&rows, to, count, 0xffff);
 }
 
 /** Sum of products of a window: `count` words at `pitch`, `bytes` bytes of each, times as many words of weights. */

@@ -27,6 +27,9 @@
 /** Channels of a strip. */
 #define ABOARD_DEPTHWISE_PACKED_BLOCK 16
 
+/** Largest distance of vectors that a load advances its address by. */
+#define ABOARD_DEPTHWISE_PACKED_MOST_STEP 127
+
 /** One of the two axes of an image. */
 typedef struct {
     int32_t inputs;     /**< Pixels. */

@@ -159,9 +159,9 @@ typedef struct {
 
 /** A signed distance in `left`. */
 #define ABOARD_DEPTHWISE_PACKED_DISTANCE(name) \
-    "movw %[left], %c[" name "] & 0xffff\n\t" \
+    "movw %[left], #(%c[" name "] & 0xffff)\n\t" \
     ".if (%c[" name "]) & ~0xffff\n\t" \
-    "movt %[left], (%c[" name "] >> 16) & 0xffff\n\t" \
+    "movt %[left], #((%c[" name "] >> 16) & 0xffff)\n\t" \
     ".endif\n\t"
 
 /** All groups of `passes` lines; `next` moves further addresses by `left` to the next one. */
