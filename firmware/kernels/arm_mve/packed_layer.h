@@ -49,6 +49,7 @@ typedef struct {
     int32_t form;                          /**< ABOARD_DEPTHWISE_PACKED_FOUR, _ONE, _ONE_AXIS or _PARTS. */
     int32_t lines;                         /**< Lines of results across that are computed together: 2, or 1. */
     int32_t slab;       /**< Number of such groups of lines that are packed before any is computed. */
+    int32_t pairs;      /**< 1: two groups of results in a loop, for speed; 0 in the form PARTS. */
     int32_t stripes;    /**< 1: lines are rows, and a call computes some of them; 0: a call computes all lines. */
     aboard_view_t in;   /**< For stripes: any view of one image. */
     aboard_view_t out;  /**< For stripes: any view of one image. */

@@ -130,28 +130,35 @@ typedef struct {
     ".endif\n\t" \
     ABOARD_DEPTHWISE_PACKED_NARROW
 
-/** All groups of a line: whole groups in a loop, and a last group whose results are given by `rest`; `at` are the addresses
- * of results, from `before` on. */
-#define ABOARD_DEPTHWISE_PACKED_ALL(sums, epilogue, before, at) \
-    ".if %c[groups]\n\t" \
-    "mov %[left], %[groups]\n\t" \
-    "1:\n\t" \
-    sums \
-    epilogue \
-    before \
+/** A whole group of results, at the addresses `at`. */
+#define ABOARD_DEPTHWISE_PACKED_GROUP(group, at) \
+    group \
     "vstrb.16 q0, [%[out], " at "]\n\t" \
     "addw %[out], %[out], %[skip_low]\n\t" \
     ".if %c[skip_high]\n\t" \
     "add %[out], %[out], %[skip_high]\n\t" \
+    ".endif\n\t"
+
+/** All groups of a line: whole groups in a loop, by `pairs` two at a time, and a last group whose results are given by
+ * `rest`. An odd number of groups begins with the second of two. */
+#define ABOARD_DEPTHWISE_PACKED_ALL(group, at) \
+    ".if %c[groups]\n\t" \
+    "mov %[left], #(%c[groups] + %c[pairs]) >> %c[pairs]\n\t" \
+    ".if %c[pairs] && %c[groups] & 1\n\t" \
+    "b 3f\n\t" \
     ".endif\n\t" \
+    "1:\n\t" \
+    ".if %c[pairs]\n\t" \
+    ABOARD_DEPTHWISE_PACKED_GROUP(group, at) \
+    "3:\n\t" \
+    ".endif\n\t" \
+    ABOARD_DEPTHWISE_PACKED_GROUP(group, at) \
     "subs %[left], %[left], #1\n\t" \
     "bne 1b\n\t" \
     ".endif\n\t" \
     ".if %c[rest]\n\t" \
     "movw %[left], %[rest]\n\t" \
-    sums \
-    epilogue \
-    before \
+    group \
     "vmsr p0, %[left]\n\t" \
     "vpst\n\t" \
     "vstrbt.16 q0, [%[out], " at "]\n\t" \
@@ -183,14 +190,14 @@ typedef struct {
 
 /** Four vectors of weights take all registers: addresses of results are read for each group. */
 #define ABOARD_DEPTHWISE_PACKED_FULL(sums) \
-    ABOARD_DEPTHWISE_PACKED_LINES(ABOARD_DEPTHWISE_PACKED_ALL(ABOARD_DEPTHWISE_PACKED_BEGIN sums, \
-        ABOARD_DEPTHWISE_PACKED_EPILOGUE("q2"), ABOARD_DEPTHWISE_PACKED_RESULTS("q3"), "q3"), "")
+    ABOARD_DEPTHWISE_PACKED_LINES(ABOARD_DEPTHWISE_PACKED_ALL(ABOARD_DEPTHWISE_PACKED_BEGIN sums \
+        ABOARD_DEPTHWISE_PACKED_EPILOGUE("q2") ABOARD_DEPTHWISE_PACKED_RESULTS("q3"), "q3"), "")
 
 /** One or two vectors of weights. */
 #define ABOARD_DEPTHWISE_PACKED_GROUPS(sums, next) \
     ABOARD_DEPTHWISE_PACKED_RESULTS("q2") \
-    ABOARD_DEPTHWISE_PACKED_LINES(ABOARD_DEPTHWISE_PACKED_ALL(ABOARD_DEPTHWISE_PACKED_BEGIN sums, \
-        ABOARD_DEPTHWISE_PACKED_EPILOGUE("q6"), "", "q2"), next)
+    ABOARD_DEPTHWISE_PACKED_LINES(ABOARD_DEPTHWISE_PACKED_ALL(ABOARD_DEPTHWISE_PACKED_BEGIN sums \
+        ABOARD_DEPTHWISE_PACKED_EPILOGUE("q6"), "q2"), next)
 
 #define ABOARD_DEPTHWISE_PACKED_FOUR_TEXT \
     ABOARD_DEPTHWISE_PACKED_START \
@@ -337,7 +344,7 @@ typedef struct {
     ABOARD_DEPTHWISE_PACKED_PARTS_WEIGHTS("2", "q6") \
     ABOARD_DEPTHWISE_PACKED_PARTS_WEIGHTS("3", "q7") \
     ABOARD_DEPTHWISE_PACKED_RESULTS("q2") \
-    ABOARD_DEPTHWISE_PACKED_ALL(ABOARD_DEPTHWISE_PACKED_PARTS_SUMS, ABOARD_DEPTHWISE_PACKED_PARTS_EPILOGUE, "", "q2")
+    ABOARD_DEPTHWISE_PACKED_ALL(ABOARD_DEPTHWISE_PACKED_PARTS_SUMS ABOARD_DEPTHWISE_PACKED_PARTS_EPILOGUE, "q2")
 
 /* clang-format on */
 
