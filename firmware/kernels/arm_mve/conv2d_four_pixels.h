@@ -52,6 +52,7 @@ typedef struct {
     int32_t unit;     /**< For IM2COL, bytes of a unit that windows are gathered in: 1, 2 or 4; 0: rows are copied. */
     int32_t quads;    /**< 1: four channels of a pixel are written as a word: results are at multiples of 4 bytes, and
                            of every four channels the first and the third come before the others. */
+    int32_t begun;    /**< 1: before the weights of two channels come eight words that their sums begin with. */
     aboard_mve_epilogue_t epilogue; /**< ABOARD_MVE_SINGLE_ROUNDING or ABOARD_MVE_RIGHT, without limits. */
 } aboard_conv2d_four_pixels_mve_t;
 
@@ -111,7 +112,7 @@ ABOARD_INLINE int32_t aboard_four_pixels_channels(const aboard_conv2d_four_pixel
                      : [x] "+r"(x), [x2] "+r"(table), [w] "+r"(w), [out] "+r"(out), [left] "=&r"(left) \
                      : [pairs] "i"(aboard_four_pixels_channels(p) / 2), [chunks] "i"(p->chunks), [distance] "i"(p->distance), \
                        [taps] "i"(p->taps), [rows] "i"(p->rows), [advance] "i"(advance), \
-                       [quads] "i"(p->quads), [held] "i"(held), [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
+                       [quads] "i"(p->quads), [begun] "i"(p->begun), [held] "i"(held), [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
                        [zero_point] "i"(p->epilogue.zero_point) \
                      : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7")
 
@@ -153,7 +154,12 @@ ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, 
         p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER ? aboard_mve_line_buffer_stride(&p->line_buffer) : 0;
     for (int32_t n = 0; n < aboard_four_pixels_channels(p); n += 2) {
         int32_t sums[8] = {0};
-        int32_t constants[6];
+        int32_t begin[8] = {0};
+        int32_t constants[2][3];
+        if (p->begun) {
+            memcpy(begin, w, sizeof(begin));
+            w += sizeof(begin);
+        }
         for (int32_t at = 0; at < p->rows * p->chunks * p->taps; ++at) {
             const int32_t tap = at % p->taps;
             const int32_t chunk = at / p->taps % p->chunks;
@@ -163,10 +169,14 @@ ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, 
             }
             w += 2 * ABOARD_MVE_CHUNK;
         }
-        memcpy(constants, w, sizeof(constants));
-        w += sizeof(constants);
+        for (int32_t channel = 0; channel < 2; ++channel) {
+            const size_t bytes = p->begun ? 8 : 12;
+            constants[channel][0] = begin[4 * channel];
+            memcpy(constants[channel] + p->begun, w, bytes);
+            w += bytes;
+        }
         for (int32_t lane = 0; lane < 8; ++lane) {
-            const int32_t *const c = constants + 3 * (lane % 2);
+            const int32_t *const c = constants[lane % 2];
             /* With words, lanes are channels 0 and 2, and then 1 and 3. */
             int8_t *const to = p->quads ? out + (int32_t)table->words[lane / 2] + 4 + n - n % 4 / 2 + lane % 2 * 2
                                         : out + n + table->results[lane];
@@ -413,7 +423,8 @@ ABOARD_INLINE void aboard_four_pixels_scattered(const aboard_conv2d_four_pixels_
  * @param p           Parameters; a single group, and contiguous rows of a window.
  * @param in, out     Different memory. Any views, including rolling buffers; for DIRECT at multiples of 4 bytes.
  * @param weights     For every two channels of a group [rows][chunks][taps][2][16], padded with zeros, and [2][3]
- * words: the constants of the epilogue.
+ * words: the constants of the epilogue. By `begun`, [2][4] words of biases come first, and [2][2] words of other
+ * constants last.
  * @param scratch     The line buffer, four im2col columns, and one more vector; for DIRECT, four pixels.
  * @param first, last Rows [first, last) of the result are computed.
  */
@@ -482,7 +493,7 @@ ABOARD_INLINE void aboard_conv2d_four_pixels_mve_scattered(const aboard_conv2d_f
                 aboard_four_pixels_scattered(p, from, pixels, columns);
                 aboard_four_pixels(p, columns, w, &table, to);
                 from += aboard_mve_line_buffer_depth(&p->line_buffer);
-                w += pairs * (2 * ABOARD_MVE_CHUNK * p->chunks + 24);
+                w += pairs * (2 * ABOARD_MVE_CHUNK * p->chunks + (p->begun ? 48 : 24));
                 to += 2 * pairs;
             }
         }

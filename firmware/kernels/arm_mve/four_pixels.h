@@ -33,6 +33,9 @@
     "1:\n\t" \
     ".set aboard_second, 0\n\t" \
     ".rept 1 + %c[quads]\n\t" \
+    ".if %c[begun]\n\t" \
+    "ldm %[w]!, {r0, r2, r4, r6, r8, r10, r12, lr}\n\t" \
+    ".endif\n\t" \
     sums \
     ABOARD_MVE_FOUR_PIXELS_EPILOGUE \
     ".set aboard_second, 1\n\t" \
@@ -60,15 +63,19 @@
     "vqmovnb.s16 q%c[held], q4\n\t" \
     ".endif\n\t"
 
-/** Converts sums to results. Constants of both channels follow their weights. */
+/** Converts sums to results. Constants of both channels follow their weights; by `begun`, sums have the bias already. */
 #define ABOARD_MVE_FOUR_PIXELS_EPILOGUE \
     "vmov q4[2], q4[0], r0, r4\n\t" \
     "vmov q4[3], q4[1], r2, r6\n\t" \
     "vmov q5[2], q5[0], r8, r12\n\t" \
     "vmov q5[3], q5[1], r10, lr\n\t" \
+    ".if %c[begun]\n\t" \
+    "ldm %[w]!, {r2, r4, r8, r10}\n\t" \
+    ".else\n\t" \
     "ldm %[w]!, {r0, r2, r4, r6, r8, r10}\n\t" \
     "vadd.i32 q4, q4, r0\n\t" \
     "vadd.i32 q5, q5, r6\n\t" \
+    ".endif\n\t" \
     "vqrdmulh.s32 q4, q4, r2\n\t" \
     "vqrdmulh.s32 q5, q5, r8\n\t" \
     ".if %c[single]\n\t" \
@@ -118,13 +125,12 @@
     ABOARD_MVE_FOUR_PIXELS_ONE("vmladava", x ABOARD_MVE_FOUR_PIXELS_AT, first, second)
 
 /** The first chunk: of four pixels in registers, or of three if the fourth register holds results. */
-#define ABOARD_MVE_FOUR_PIXELS_FIRST \
-    ABOARD_MVE_FOUR_PIXELS_WEIGHTS \
+#define ABOARD_MVE_FOUR_PIXELS_FIRST(op) \
     ".if %c[held] == 3\n\t" \
-    ABOARD_MVE_FOUR_PIXELS_THREE("vmladav", "q0", "q1", "q2") \
-    ABOARD_MVE_FOUR_PIXELS_ONE("vmladav", "%[x2], #%c[distance]", "r6", "lr") \
+    ABOARD_MVE_FOUR_PIXELS_THREE(op, "q0", "q1", "q2") \
+    ABOARD_MVE_FOUR_PIXELS_ONE(op, "%[x2], #%c[distance]", "r6", "lr") \
     ".else\n\t" \
-    ABOARD_MVE_FOUR_PIXELS_TAP("vmladav", "q0", "q1", "q2", "q3") \
+    ABOARD_MVE_FOUR_PIXELS_TAP(op, "q0", "q1", "q2", "q3") \
     ".endif\n\t"
 
 /** A single run of chunks for each pixel. The first chunks of pixels stay in registers for all channels. */
@@ -136,7 +142,12 @@
     "vldrw.32 q2, [%[x2]]\n\t" \
     "vldrw.32 q3, [%[x2], %[distance]]\n\t" \
     ABOARD_MVE_FOUR_PIXELS( \
-        ABOARD_MVE_FOUR_PIXELS_FIRST \
+        ABOARD_MVE_FOUR_PIXELS_WEIGHTS \
+        ".if %c[begun]\n\t" \
+        ABOARD_MVE_FOUR_PIXELS_FIRST("vmladava") \
+        ".else\n\t" \
+        ABOARD_MVE_FOUR_PIXELS_FIRST("vmladav") \
+        ".endif\n\t" \
         ".set aboard_chunk, 1\n\t" \
         ".rept %c[chunks] - 1\n\t" \
         ABOARD_MVE_FOUR_PIXELS_WEIGHTS \
@@ -206,7 +217,7 @@
 #define ABOARD_MVE_FOUR_PIXELS_WINDOWS \
     ABOARD_MVE_FOUR_PIXELS_TABLE \
     ABOARD_MVE_FOUR_PIXELS( \
-        ".set aboard_fresh, 1\n\t" \
+        ".set aboard_fresh, 1 - %c[begun]\n\t" \
         ".rept %c[rows] - 1\n\t" \
         ABOARD_MVE_FOUR_PIXELS_ROW \
         "addw %[x], %[x], %[advance]\n\t" \
@@ -219,8 +230,10 @@
     ABOARD_MVE_FOUR_PIXELS_TABLE \
     ABOARD_MVE_FOUR_PIXELS( \
         ".set aboard_fresh, 0\n\t" \
+        ".if %c[begun] == 0\n\t" \
         "mov r0, #0\n\tmov r2, #0\n\tmov r4, #0\n\tmov r6, #0\n\t" \
         "mov r8, #0\n\tmov r10, #0\n\tmov r12, #0\n\tmov lr, #0\n\t" \
+        ".endif\n\t" \
         "mov %[x2], %[rows]\n\t" \
         "2:\n\t" \
         ABOARD_MVE_FOUR_PIXELS_ROW \

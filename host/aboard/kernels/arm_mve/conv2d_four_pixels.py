@@ -45,6 +45,9 @@ _UNROLLED = 36
 #: Instructions that results in words save for four channels, and those for reading a pixel again.
 _SAVED, _AGAIN = 5, 2
 
+#: Sums of two channels, and bytes of the copies of their biases.
+_SUMS, _COPIES = 8, 24
+
 #: With fewer pixels than this, pixel pairs are faster.
 _LEAST_PIXELS = 3
 
@@ -80,6 +83,7 @@ class FourPixels:
         copies: True if the last pixels are copied for DIRECT.
         keeps: True if the line buffer keeps its content from one row of results to the next.
         quads: True if four channels of a pixel are written as a word.
+        begun: True if sums begin with biases from a copy for each pixel.
         gather: The units that windows are gathered in for IM2COL; None if rows are copied.
     """
 
@@ -94,6 +98,7 @@ class FourPixels:
     copies: bool = False
     keeps: bool = True
     quads: bool = False
+    begun: bool = False
     gather: Gather | None = None
 
     @property
@@ -115,7 +120,7 @@ class FourPixels:
 
     def params(self) -> Mapping[str, Literal]:
         """Returns the fields of `aboard_conv2d_four_pixels_mve_t` after the views."""
-        names = ("source", "joined", "rows", "taps", "chunks", "distance", "exact", "quads")
+        names = ("source", "joined", "rows", "taps", "chunks", "distance", "exact", "quads", "begun")
         return {name: int(getattr(self, name)) for name in names} | {"unit": self.gather.unit if self.gather else 0}
 
     def scratch(self, buffer_bytes: int) -> Scratch:
@@ -169,8 +174,8 @@ def possible(node: Node, x: View, y: View, result: EpilogueMve, *, sliding: bool
     return [each for each in found if each is not None]
 
 
-def in_quads(node: Node, found: FourPixels, y: View, price: float) -> FourPixels:
-    """Returns the source of windows with results in words if that is possible and worth the flash of a longer loop.
+def priced(node: Node, found: FourPixels, y: View, price: float) -> FourPixels:
+    """Returns the source of windows with results in words, and with copies of biases, if these are worth their flash.
 
     Args:
         node: A convolution.
@@ -178,16 +183,17 @@ def in_quads(node: Node, found: FourPixels, y: View, price: float) -> FourPixels
         y: View of the result.
         price: Instructions that a byte of flash must save.
     """
-    channels, pixels = y.channels // groups(node), y.rows * y.cols
-    if channels % QUAD or not aligned(y):
-        return found
+    channels, runs = y.channels // groups(node), math.ceil(y.rows * y.cols / PIXELS)
     row = found.chunks * (_CHUNK + _TAP * found.taps)
-    unrolled = found.rows if found.rows * found.chunks * found.taps <= _UNROLLED else 1
-    code = _INSTRUCTION * (row * unrolled + _EPILOGUE)
+    unrolled = found.rows * found.chunks * found.taps <= _UNROLLED
+    # Sums of a loop over rows must begin with something.
+    copies = replace(found, begun=runs * (1 if unrolled else _SUMS + 1) >= price * _COPIES)
+    if channels % QUAD or not aligned(y):
+        return copies
+    code = _INSTRUCTION * (row * (found.rows if unrolled else 1) + _EPILOGUE)
     # A further chunk takes the register that holds results, and the fourth pixel is read again.
     saved = _SAVED - (_AGAIN if found.source is not Source.LINE_BUFFER and found.chunks > 1 else 0)
-    calls = groups(node) * (channels // QUAD) * math.ceil(pixels / PIXELS)
-    return replace(found, quads=saved * calls >= price * code)
+    return replace(copies, quads=saved * groups(node) * (channels // QUAD) * runs >= price * code)
 
 
 def aligned(view: View) -> bool:
@@ -291,5 +297,8 @@ def pack(found: FourPixels, matrix: Array, result: EpilogueMve) -> PackedConstan
     full = padded(by_row.T, found.taps * CHUNK).T
     vectors = full.reshape(pairs, 2, rows, found.taps, found.chunks, CHUNK)
     weights = np.ascontiguousarray(vectors.transpose(0, 2, 4, 3, 1, 5)).reshape(pairs, -1).view(np.int8)
-    tail = np.ascontiguousarray(constants.astype("<i4")).view(np.int8).reshape(pairs, -1)
-    return PackedConstant("weights", np.concatenate([weights, tail], 1), align=CHUNK)
+    words = np.ascontiguousarray(constants.astype("<i4"))
+    begin = np.repeat(words[:, :1], PIXELS, 1) if found.begun else words[:, :0]
+    tail = words[:, 1:] if found.begun else words
+    parts = [np.ascontiguousarray(each).view(np.int8).reshape(pairs, -1) for each in (begin, weights, tail)]
+    return PackedConstant("weights", np.concatenate(parts, 1), align=CHUNK)
