@@ -76,7 +76,7 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
     __asm__ volatile(text length \
                      : [strip] "+r"(strip), [table] "+r"(table), [record] "+r"(record), [out] "+r"(out), \
                        [left] "=&r"(left) \
-                     : [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
+                     : [single] "i"(single), [at] "i"(single ? 3 : 2), [shift] "i"(p->epilogue.shift), \
                        [zero_point] "i"(p->epilogue.zero_point), [low] "i"(p->epilogue.low), \
                        [high] "i"(p->epilogue.high), [step] "i"(step), [groups] "i"(groups), [rest] "i"(rest), \
                        [skip_low] "i"(skip & 4095), [skip_high] "i"(skip & ~4095), [strip_bytes] "i"(strip_bytes), \
@@ -124,6 +124,7 @@ ABOARD_INLINE void aboard_depthwise_packed_channel(const aboard_depthwise_packed
     const int32_t jump = 4 * p->along.dilation * aboard_depthwise_packed_pitch(p);
     const int32_t next_strip = aboard_depthwise_packed_strips(p, lines) * strip_bytes -
                                aboard_depthwise_packed_advance(p, lines, groups + (rest != 0), step);
+    const int32_t single = p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING;
     const int32_t next_out = lines * p->across.out_stride - groups * skip;
     int32_t left;
     if (p->form == ABOARD_DEPTHWISE_PACKED_ONE_AXIS) {

@@ -94,7 +94,9 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_single(const aboard_depthwise_pack
 /** Groups of lines that one run of instructions computes: all of an image that is packed as a whole. */
 ABOARD_INLINE int32_t aboard_depthwise_packed_passes(const aboard_depthwise_packed_mve_t *p) {
     const int32_t all = p->across.outputs / p->lines;
-    return !p->stripes && p->form != ABOARD_DEPTHWISE_PACKED_PARTS && p->slab >= all ? ABOARD_MAX(all, 1) : 1;
+    const int32_t able = p->form == ABOARD_DEPTHWISE_PACKED_ONE ||
+                         (p->form == ABOARD_DEPTHWISE_PACKED_FOUR && p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING);
+    return able && !p->stripes && p->slab >= all ? ABOARD_MAX(all, 1) : 1;
 }
 
 /** Bytes from a word of a channel to the next. */

@@ -6,8 +6,8 @@
  * Operands are in registers with odd numbers, because the even ones hold sums: `strip`, `table`, `record` and `out` are
  * addresses, `left` counts. Literals are `step`, `groups`, `rest`, `skip_low`, `skip_high`, `strip_bytes`, and
  * `single`, `shift`, `zero_point`, `low` and `high` of the epilogue. All vector registers are used: q1 and q5 for
- * addresses, q2 for the addresses of results or the multiplier, q4 to q7 for weights, q6 for a multiplier, q0 and q3 for
- * words and sums. Sums begin with the bias, which an instruction loads into all eight.
+ * addresses, q2 for the addresses of results or the multiplier, q4 to q7 for weights, q6 for a multiplier, q0 and q3
+ * for words and sums. Sums begin with the bias, which an instruction loads into all eight.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_PACKED_WORDS_H
 #define ABOARD_KERNELS_ARM_MVE_PACKED_WORDS_H
@@ -98,16 +98,17 @@ typedef struct {
     ABOARD_DEPTHWISE_PACKED_LIMIT("vmin", "%[high]") \
     ".endif\n\t"
 
-/** Converts sums in r0 to r6 and in r8 to lr, with their bias, to results; `factor` has the multiplier in each lane. */
-#define ABOARD_DEPTHWISE_PACKED_EPILOGUE(factor) \
+/** Converts sums in r0 to r6 and in r8 to lr, with their bias, to results. The multiplier is in each lane of
+ * `factor`, and for two roundings also in `right`. */
+#define ABOARD_DEPTHWISE_PACKED_EPILOGUE(factor, right) \
     ABOARD_DEPTHWISE_PACKED_GATHER \
     ".if %c[single]\n\t" \
     "vqrdmlash.s32 q0, " factor ", %[record]\n\t" \
     "vqrdmlash.s32 q3, " factor ", %[record]\n\t" \
     ABOARD_DEPTHWISE_PACKED_SINGLE \
     ".else\n\t" \
-    "vqrdmulh.s32 q0, q0, " factor "\n\t" \
-    "vqrdmulh.s32 q3, q3, " factor "\n\t" \
+    "vqrdmulh.s32 q0, q0, " right "\n\t" \
+    "vqrdmulh.s32 q3, q3, " right "\n\t" \
     ABOARD_DEPTHWISE_PACKED_RIGHT("%[record]") \
     ".endif\n\t" \
     ABOARD_DEPTHWISE_PACKED_NARROW
@@ -188,16 +189,21 @@ typedef struct {
     "bne 2b\n\t" \
     ".endif"
 
-/** Four vectors of weights take all registers: addresses of results are read for each group. */
+/** Four vectors of weights take all registers. With a single rounding, whose instruction takes the multiplier from a vector,
+ * addresses of results are read for each group; else the multiplier stays in `strip`, of a single line. */
 #define ABOARD_DEPTHWISE_PACKED_FULL(sums) \
+    ".if %c[single] == 0\n\t" \
+    ABOARD_DEPTHWISE_PACKED_RESULTS("q2") \
+    ".endif\n\t" \
     ABOARD_DEPTHWISE_PACKED_LINES(ABOARD_DEPTHWISE_PACKED_ALL(ABOARD_DEPTHWISE_PACKED_BEGIN sums \
-        ABOARD_DEPTHWISE_PACKED_EPILOGUE("q2") ABOARD_DEPTHWISE_PACKED_RESULTS("q3"), "q3"), "")
+        ABOARD_DEPTHWISE_PACKED_EPILOGUE("q2", "%[strip]") \
+        ".if %c[single]\n\t" ABOARD_DEPTHWISE_PACKED_RESULTS("q3") ".endif\n\t", "q%c[at]"), "")
 
 /** One or two vectors of weights. */
 #define ABOARD_DEPTHWISE_PACKED_GROUPS(sums, next) \
     ABOARD_DEPTHWISE_PACKED_RESULTS("q2") \
     ABOARD_DEPTHWISE_PACKED_LINES(ABOARD_DEPTHWISE_PACKED_ALL(ABOARD_DEPTHWISE_PACKED_BEGIN sums \
-        ABOARD_DEPTHWISE_PACKED_EPILOGUE("q6"), "q2"), next)
+        ABOARD_DEPTHWISE_PACKED_EPILOGUE("q6", "q6"), "q2"), next)
 
 #define ABOARD_DEPTHWISE_PACKED_FOUR_TEXT \
     ABOARD_DEPTHWISE_PACKED_START \

@@ -1,7 +1,8 @@
 """Windows that loads gather into im2col columns, for conv2d with Helium: the units that fit, and their offsets.
 
-A row of a window with few channels has few bytes. A copy takes a load and a store for each row; a load that gathers takes
-units of 1, 2 or 4 bytes from all rows. Units must be at multiples of their size, and offsets are numbers of that size too.
+A row of a window with few channels has few bytes. A copy takes a load and a store for each row; a load that gathers
+takes units of 1, 2 or 4 bytes from all rows. Units must be at multiples of their size, and offsets are numbers of that
+size too.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ class Gather:
     def spread(self, matrix: Array) -> Array:
         """Returns weights [channels, taps] at the bytes of their units."""
         rows = matrix.reshape(len(matrix) * self.rows, self.run)
-        return padded(rows.T, self.unit).T.reshape(len(matrix), -1)
+        spread: Array = padded(rows.T, self.unit).T.reshape(len(matrix), -1)
+        return spread
 
 
 def possible(rows: int, run: int, step: int, strides: tuple[int, ...], *, beyond: bool) -> Iterator[Gather]:
