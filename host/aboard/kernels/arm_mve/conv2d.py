@@ -52,6 +52,9 @@ _MAX_ROW = 128
 #: Largest address offset of a load or store of bytes.
 MAX_STEP = 127
 
+#: Channels and results from which four pixels are faster than windows of a chunk alone.
+_LEAST_CHANNELS, _MANY_RESULTS = 16, 4096
+
 
 def reach(rows: int, chunks: int, advance: int, unrolled: int = UNROLLED) -> dict[str, Literal]:
     """Returns the fields of `aboard_mve_reach_t`; runs longer than `unrolled` are cut into equal runs of a loop."""
@@ -107,11 +110,17 @@ def _runs_on(node: Node, x: View, y: View) -> bool:
 
 
 def _alone(node: Node, x: View, y: View) -> bool:
-    """True if each window is one run of at most sixteen bytes of the input, and instructions can step over pixels."""
+    """True if each window is one run of at most sixteen bytes of the input, and instructions can step over pixels.
+
+    Many results are computed faster by four pixels, whose results are written as words.
+    """
     height, width = op.window(node)
     step = op.attributes(node).strides[1] * x.pixel_stride
     fits = height == 1 and width * x.channels <= CHUNK and y.channels % LANES == 0
-    return fits and line_buffer_cols(node, x) == 0 and max(step, y.pixel_stride) <= MAX_STEP
+    if not fits or line_buffer_cols(node, x) != 0 or max(step, y.pixel_stride) > MAX_STEP:
+        return False
+    words = four_pixels.aligned(x) and four_pixels.aligned(y) and width == 1 and y.channels >= _LEAST_CHANNELS
+    return not (words and math.prod(node.output.shape) >= _MANY_RESULTS)
 
 
 def pack(matrix: Array) -> Array:

@@ -59,7 +59,7 @@ class Packing(IntEnum):
 
 
 #: Instructions per group of eight results; for windows of parts without those of each part.
-_GROUP = {Packing.FOUR: 27, Packing.ONE: 33, Packing.ONE_AXIS: 27, Packing.PARTS: 26}
+_GROUP = {Packing.FOUR: 25, Packing.ONE: 30, Packing.ONE_AXIS: 25, Packing.PARTS: 26}
 
 #: Instructions per part of a window and group of eight results, and for packing a word of sixteen channels.
 _PART, _PACK = 19, 14
