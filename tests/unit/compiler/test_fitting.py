@@ -56,7 +56,7 @@ def test_with_helium_size_has_cascades(model: str, least: int) -> None:
     assert size.ram_bytes == least < balanced.ram_bytes
 
 
-@pytest.mark.parametrize("model", models.available(["ic"]))
+@pytest.mark.parametrize("model", models.available(["vww"]))
 def test_the_rule_names_the_kernels_of_balanced(model: str) -> None:
     module = aboard.compile(models.read(model), target="c -mcpu=cortex-m55 -opt=size", name="model")
     assert module.trade().rule == (

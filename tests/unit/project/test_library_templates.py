@@ -369,7 +369,7 @@ def test_the_command_line_says_what_comes_next(
     assert invoke(["build", str(library.path)]) == 0
     said = capsys.readouterr().out
     assert re.search(
-        r"^RAM +4,224 bytes \(4\.1 KiB\) for the arena, which the application provides$", said, re.MULTILINE
+        r"^RAM +3,904 bytes \(3\.8 KiB\) for the arena, which the application provides$", said, re.MULTILINE
     )
     assert "aboard run" not in said
 

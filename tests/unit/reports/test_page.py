@@ -79,7 +79,8 @@ def test_a_prediction_says_that_it_is_one() -> None:
     about = fact(text, "Instructions")
     assert about.startswith(f"{predicted:,}: predicted for Cortex-M4, not measured; error ")
     assert about.endswith("models that were left out of the fit")
-    assert fact(text, "RAM").startswith(f"{manifest.ram_bytes:,} bytes: tensors, scratch, inputs and outputs; which is")
+    bound = f"proven bound {manifest.ram_lower_bound_bytes:,}"
+    assert fact(text, "RAM") == f"{manifest.ram_bytes:,} bytes: tensors, scratch, inputs and outputs; {bound}"
     assert fact(text, "Flash of the model") == "not built: --build or --profile weighs it"
     assert fact(text, "Stack") == "not measured: --profile measures it"
     assert fact(text, "Constants") == f"{manifest.weights_bytes:,} bytes: in the region of the code"
