@@ -16,6 +16,7 @@ import aboard
 from aboard.ir import Node
 from aboard.kernels.contract import Implementation, View
 from aboard.kernels.select import strategy
+from aboard.target import Target
 from support import kernel_call, kernel_views, mve_layers, one_op, sanitized
 from support.examples import either, examples
 from support.kernel_points import tuned
@@ -23,13 +24,16 @@ from support.mve_layers import NAME, ROWS, TARGET, implementation, refusal
 from support.preferred import preferred
 from support.weighted_models import Layer
 
+#: Loops for speed cost flash that drawn layers are not worth.
+TARGETS = st.sampled_from([TARGET, mve_layers.FAST])
+
 SETTINGS = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def check(model: bytes, x: np.ndarray) -> None:
+def check(model: bytes, x: np.ndarray, target: Target = TARGET) -> None:
     """Fails unless a model, whose nodes all are for Helium, gives the results of its ops under sanitizers."""
     with strategy.forced(preferred(NAME)):
-        module = aboard.compile(model, target=str(TARGET), name="model")
+        module = aboard.compile(model, target=str(target), name="model")
     assert {node.implementation for node in module.manifest.nodes} == {NAME}
     with tempfile.TemporaryDirectory() as folder:
         got = sanitized.run(module, {module.manifest.inputs[0].name: x}, Path(folder))
@@ -37,25 +41,31 @@ def check(model: bytes, x: np.ndarray) -> None:
 
 
 @settings(SETTINGS, max_examples=examples(24))
-@given(st.data(), mve_layers.windowed())
-def test_strided_views_and_any_rows(data: st.DataObject, layer: Layer) -> None:
+@given(st.data(), mve_layers.windowed(), TARGETS)
+def test_strided_views_and_any_rows(data: st.DataObject, layer: Layer, target: Target) -> None:
     x, y = (data.draw(kernel_call.views(shape, 1)) for shape in (layer.shape_in, layer.shape_out))
 
     def at_a_point(node: Node) -> Implementation:
         return data.draw(tuned(implementation(node), node, TARGET))
 
-    kernel_views.check(layer, at_a_point, TARGET, x, y, data.draw(kernel_call.row_ranges(y.rows, y.rows)))
+    kernel_views.check(layer, at_a_point, target, x, y, data.draw(kernel_call.row_ranges(y.rows, y.rows)))
 
 
 @settings(SETTINGS, max_examples=examples(12))
-@given(st.data(), st.one_of(mve_layers.window_layers("CONV_2D"), mve_layers.scattered_convolutions()))
-def test_convolutions_in_any_rows(data: st.DataObject, layer: Layer) -> None:
+@given(
+    st.data(),
+    st.one_of(
+        mve_layers.window_layers("CONV_2D"), mve_layers.convolutions(), mve_layers.scattered_convolutions()
+    ),
+    TARGETS,
+)  # fmt: skip
+def test_convolutions_in_any_rows(data: st.DataObject, layer: Layer, target: Target) -> None:
     x, y = (View.whole(shape, 1) for shape in (layer.shape_in, layer.shape_out))
 
     def at_a_point(node: Node) -> Implementation:
         return data.draw(tuned(implementation(node), node, TARGET))
 
-    kernel_views.check(layer, at_a_point, TARGET, x, y, data.draw(kernel_call.row_ranges(y.rows, 1)))
+    kernel_views.check(layer, at_a_point, target, x, y, data.draw(kernel_call.row_ranges(y.rows, 1)))
 
 
 @pytest.mark.parametrize("name", [NAME, ROWS])
@@ -95,10 +105,11 @@ def test_stripes_in_rolling_buffers(name: str, height: int) -> None:
     st.one_of(
         mve_layers.layers(), mve_layers.depthwise_layers(), mve_layers.convolutions(),
         mve_layers.wide_depthwise_layers(), mve_layers.scattered_convolutions(),
-    )
+    ),
+    TARGETS,
 )  # fmt: skip
-def test_sanitized(layer: Layer) -> None:
-    check(layer.model(), layer.input())
+def test_sanitized(layer: Layer, target: Target) -> None:
+    check(layer.model(), layer.input(), target)
 
 
 @settings(SETTINGS, max_examples=examples(8))

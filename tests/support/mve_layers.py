@@ -15,6 +15,8 @@ from support.weighted_models import ACTIVATIONS, Layer, window_out
 
 NAME, ROWS = "arm_mve_s8", "mve_rows_s8"
 TARGET = Target("c -mcpu=cortex-m55 -runtime=standalone")
+#: As TARGET, with loops whose flash small layers are not worth.
+FAST = Target("c -mcpu=cortex-m55 -runtime=standalone -opt=speed")
 
 
 def implementation(node: Node, name: str = NAME) -> Implementation:
@@ -118,13 +120,15 @@ def convolutions(draw: st.DrawFn) -> Layer:
     """Draws a convolution of four pixels at a time, read directly, from a line buffer or from im2col columns."""
     source = draw(st.sampled_from(["direct", "line buffer", "im2col"]))
     depth = draw(
-        st.sampled_from({"direct": [4, 16, 20, 32, 60, 64], "line buffer": [16, 32, 48], "im2col": [1, 3, 5]}[source])
+        st.sampled_from(
+            {"direct": [4, 16, 20, 32, 60, 64], "line buffer": [16, 32, 48], "im2col": [1, 2, 3, 4, 5, 10]}[source]
+        )
     )
     window = (1, 1) if source == "direct" else (draw(st.integers(1, 4)), draw(st.integers(2, 5)))
     strides, padding = (draw(st.integers(1, 2)), draw(st.integers(1, 2))), draw(st.sampled_from(["SAME", "VALID"]))
     size = (draw(st.integers(window[0], 9)), draw(st.integers(window[1], 13)))
     out = [window_out(*axis, 1, padding) for axis in zip(size, window, strides, strict=True)]
-    batch, channels = draw(st.integers(1, 2)), draw(st.sampled_from([2, 4, 6, 10]))
+    batch, channels = draw(st.integers(1, 2)), draw(st.sampled_from([2, 4, 6, 8, 10, 12]))
     options = {"Padding": padding, "StrideH": strides[0], "StrideW": strides[1]}
     options["FusedActivationFunction"] = draw(st.sampled_from(["NONE", "RELU"]))
     return Layer(
@@ -168,13 +172,21 @@ def forms() -> dict[str, tuple[Layer, str, dict[str, int]]]:
     """Returns a layer for each way in which a result may lie over its operand: its function and some parameters."""
     conv, four = "aboard_conv2d_mve", "aboard_conv2d_four_pixels_mve"
     channels, words = "aboard_depthwise_conv2d_mve", "aboard_depthwise_packed_mve"
-    scattered, parts = f"{four}_scattered", f"{words}_parts"
+    scattered, gathered, parts = f"{four}_scattered", f"{four}_gathered", f"{words}_parts"
     return {
         "four pixels": (_conv((5, 7), 1, 20, 8), four, {"source": 0, "joined": 1}),
         "four pixels in rows": (_conv((6, 9), 1, 20, 8, stride=2), four, {"source": 0, "joined": 0}),
         "four pixels from a line buffer": (_conv((6, 9), 3, 16, 16), four, {"source": 1}),
-        "four pixels of im2col columns": (_conv((6, 9), 3, 3, 10, "VALID"), four, {"source": 2, "joined": 1}),
-        "four pixels of im2col columns from a line buffer": (_conv((6, 9), 3, 3, 10), four, {"source": 2, "joined": 1}),
+        "four pixels of im2col columns": (_conv((6, 9), 3, 10, 10, "VALID"), four, {"source": 2, "joined": 1}),
+        "four pixels of im2col columns from a line buffer": (
+            _conv((6, 9), 3, 10, 10),
+            four,
+            {"source": 2, "joined": 1},
+        ),
+        "four pixels of gathered bytes": (_conv((6, 9), 3, 3, 10, "VALID"), gathered, {"source": 2, "unit": 1}),
+        "four pixels of gathered bytes from a line buffer": (_conv((6, 9), 3, 3, 10), gathered, {"unit": 1}),
+        "four pixels of gathered halfwords": (_conv((9, 17), 3, 3, 8, stride=2), gathered, {"unit": 2}),
+        "four pixels of gathered words": (_conv((6, 9), (5, 3), 4, 10), gathered, {"unit": 4}),
         "four pixels of dilated windows": (_conv((9, 7), 3, 5, 8, dilation=2), scattered, {"source": 2, "joined": 0}),
         "four pixels of groups": (_conv((6, 7), 3, 8, 8, groups=2), scattered, {"source": 2, "joined": 0}),
         "four pixels from dilated rows": (_conv((9, 7), (3, 1), 16, 8, dilation=2), four, {"source": 1}),

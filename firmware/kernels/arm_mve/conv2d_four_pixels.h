@@ -11,149 +11,14 @@
 #ifndef ABOARD_KERNELS_ARM_MVE_CONV2D_FOUR_PIXELS_H
 #define ABOARD_KERNELS_ARM_MVE_CONV2D_FOUR_PIXELS_H
 
+#include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "aboard/config.h"
 #include "aboard/view.h"
-#include "epilogue.h"
-#include "four_pixels.h"
-#include "helium.h"
-#include "length.h"
+#include "four_pixels_columns.h"
+#include "four_pixels_layer.h"
 #include "line_buffer.h"
-#include "sums.h"
-
-/** Windows of a pixel are read in place. */
-#define ABOARD_FOUR_PIXELS_DIRECT 0
-/** Windows are read from the line buffer; a row of the result has four pixels or more. */
-#define ABOARD_FOUR_PIXELS_LINE_BUFFER 1
-/** Windows are copied, each into an im2col column. */
-#define ABOARD_FOUR_PIXELS_IM2COL 2
-
-/** Pixels computed at once. */
-#define ABOARD_FOUR_PIXELS 4
-
-/** Chunks times taps of windows in a line buffer that are computed without a loop over rows. */
-#define ABOARD_FOUR_PIXELS_UNROLLED 36
-
-/** Parameters of aboard_conv2d_four_pixels_mve. */
-typedef struct {
-    aboard_mve_line_buffer_t line_buffer; /**< Input, window and padding. */
-    aboard_view_t out;                    /**< Any view. */
-    int32_t source;                       /**< ABOARD_FOUR_PIXELS_DIRECT, _LINE_BUFFER or _IM2COL. */
-    int32_t joined;   /**< 1: rows of the result are contiguous, and for DIRECT also rows of the input; 2: as 1, except
-                           at the end of a rolling buffer. */
-    int32_t rows;     /**< Rows of a window in a line buffer, else 1. */
-    int32_t taps;     /**< Pixels of a window's row if neighbouring windows share loads, else 1; at most 5. */
-    int32_t chunks;   /**< Chunks of a tap. */
-    int32_t distance; /**< Bytes from one window to the next, a multiple of 4. */
-    int32_t exact;    /**< 1: a window is as long as its chunks. */
-    aboard_mve_epilogue_t epilogue; /**< ABOARD_MVE_SINGLE_ROUNDING or ABOARD_MVE_RIGHT, without limits. */
-} aboard_conv2d_four_pixels_mve_t;
-
-/** Addresses of the results of two channels of four pixels. With fewer than four last pixels, the last one is repeated.
- */
-typedef struct {
-    uint16_t results[8];
-} aboard_four_pixels_table_t;
-
-/** Fills a table for `count` pixels. */
-ABOARD_INLINE void aboard_four_pixels_fill(const aboard_conv2d_four_pixels_mve_t *p, int32_t count,
-                                           aboard_four_pixels_table_t *table) {
-    ABOARD_UNROLL(8)
-    for (int32_t lane = 0; lane < 8; ++lane) {
-        table->results[lane] = (uint16_t)(ABOARD_MIN(lane / 2, count - 1) * p->out.pixel_stride + lane % 2);
-    }
-}
-
-/** Fills a table for the last pixels of `rows` rows that follow each other. */
-ABOARD_INLINE void aboard_four_pixels_fill_last(const aboard_conv2d_four_pixels_mve_t *p, int32_t rows,
-                                                aboard_four_pixels_table_t *table) {
-    aboard_four_pixels_fill(p, (rows * p->out.cols - 1) % ABOARD_FOUR_PIXELS + 1, table);
-}
-
-/** Rows from `row` on, before `last`, whose pixels follow each other without gaps. */
-ABOARD_INLINE int32_t aboard_four_pixels_together(const aboard_conv2d_four_pixels_mve_t *p, int32_t row, int32_t last) {
-    if (p->joined == 0) {
-        return 1;
-    }
-    if (p->joined == 1) {
-        return last - row;
-    }
-    const int32_t out = aboard_rows_together(&p->out, row, last - row);
-    return p->source == ABOARD_FOUR_PIXELS_DIRECT ? aboard_rows_together(&p->line_buffer.in, row, out) : out;
-}
-
-/** Channels of the result in a group. */
-ABOARD_INLINE int32_t aboard_four_pixels_channels(const aboard_conv2d_four_pixels_mve_t *p) {
-    return p->out.channels / p->line_buffer.groups;
-}
-
-#if ABOARD_MVE_ASM
-
-/* Formatted by hand: lists of operands. */
-/* clang-format off */
-
-#define ABOARD_FOUR_PIXELS_ASM(text, length) \
-    __asm__ volatile(text length \
-                     : [x] "+r"(x), [x2] "+r"(table), [w] "+r"(w), [out] "+r"(out), [left] "=&r"(left) \
-                     : [pairs] "i"(aboard_four_pixels_channels(p) / 2), [chunks] "i"(p->chunks), [distance] "i"(p->distance), \
-                       [taps] "i"(p->taps), [rows] "i"(p->rows), [advance] "i"(advance), \
-                       [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
-                       [zero_point] "i"(p->epilogue.zero_point) \
-                     : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7")
-
-/* clang-format on */
-
-#define ABOARD_FOUR_PIXELS_RUN(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_RUN, length)
-#define ABOARD_FOUR_PIXELS_WINDOWS(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_WINDOWS, length)
-#define ABOARD_FOUR_PIXELS_LOOPED(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_LOOPED, length)
-
-/** Computes all channels of four pixels, whose first window is at `x`. */
-ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, const int8_t *w,
-                                      const aboard_four_pixels_table_t *table, int8_t *out) {
-    const int32_t advance =
-        p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER ? aboard_mve_line_buffer_stride(&p->line_buffer) : 0;
-    const int32_t row = p->chunks * (ABOARD_MVE_FOUR_PIXELS_CHUNK_LENGTH + ABOARD_MVE_FOUR_PIXELS_TAP_LENGTH * p->taps);
-    int32_t left;
-    if (p->source != ABOARD_FOUR_PIXELS_LINE_BUFFER) {
-        ABOARD_MVE_SIZED(ABOARD_MVE_FOUR_PIXELS_RUN_LENGTH * (p->chunks - 2), ABOARD_FOUR_PIXELS_RUN);
-    } else if (p->rows * p->chunks * p->taps <= ABOARD_FOUR_PIXELS_UNROLLED) {
-        ABOARD_MVE_SIZED(p->rows * (row + 2) - 2 * ABOARD_MVE_FOUR_PIXELS_ROW_LINES, ABOARD_FOUR_PIXELS_WINDOWS);
-    } else {
-        ABOARD_MVE_SIZED(row + p->rows - ABOARD_MVE_FOUR_PIXELS_ROW_LINES, ABOARD_FOUR_PIXELS_LOOPED);
-    }
-}
-
-#else
-
-/** Computes all channels of four pixels, whose first window is at `x`. */
-ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, const int8_t *w,
-                                      const aboard_four_pixels_table_t *table, int8_t *out) {
-    const int32_t advance =
-        p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER ? aboard_mve_line_buffer_stride(&p->line_buffer) : 0;
-    for (int32_t n = 0; n < aboard_four_pixels_channels(p); n += 2) {
-        int32_t sums[8] = {0};
-        int32_t constants[6];
-        for (int32_t at = 0; at < p->rows * p->chunks * p->taps; ++at) {
-            const int32_t tap = at % p->taps;
-            const int32_t chunk = at / p->taps % p->chunks;
-            const int8_t *const from = x + at / p->taps / p->chunks * advance + chunk * ABOARD_MVE_CHUNK;
-            for (int32_t lane = 0; lane < 8; ++lane) {
-                sums[lane] += aboard_mve_chunk(from + (lane / 2 + tap) * p->distance, w + lane % 2 * ABOARD_MVE_CHUNK);
-            }
-            w += 2 * ABOARD_MVE_CHUNK;
-        }
-        memcpy(constants, w, sizeof(constants));
-        w += sizeof(constants);
-        for (int32_t lane = 0; lane < 8; ++lane) {
-            const int32_t *const c = constants + 3 * (lane % 2);
-            out[n + table->results[lane]] = aboard_mve_result(&p->epilogue, sums[lane], c[0], 0, c[1], c[2]);
-        }
-    }
-}
-
-#endif
 
 /**
  * Computes `count` pixels directly from the input. The last pixels are copied to `scratch` if there are fewer than
@@ -196,108 +61,14 @@ ABOARD_INLINE void aboard_four_pixels_line_buffer(const aboard_conv2d_four_pixel
     }
 }
 
-/** Copies a window, given its first byte in the line buffer, into an im2col column. */
-ABOARD_INLINE void aboard_four_pixels_im2col(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, int8_t *to) {
-    const int32_t bytes = p->line_buffer.window_width * p->line_buffer.in.channels;
-    const int32_t stride = aboard_mve_line_buffer_stride(&p->line_buffer);
-    ABOARD_UNROLL(16)
-    for (int32_t row = 0; row < p->line_buffer.window_height; ++row) {
-        if (p->line_buffer.cols == 0) {
-            aboard_mve_copy(to, x, bytes);
-        } else {
-            /* The line buffer and the im2col columns are followed by free bytes. Excess bytes are overwritten, or are
-             * multiplied by 0. */
-            aboard_mve_copy_and_more(to, x, bytes);
-        }
-        to += bytes;
-        x += stride;
-    }
-}
-
-/** Copies four neighbouring windows: as aboard_four_pixels_im2col for each, with fewer addresses. */
-ABOARD_INLINE void aboard_four_pixels_four(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, int8_t *to) {
-    const int32_t bytes = p->line_buffer.window_width * p->line_buffer.in.channels;
-    const int32_t step = p->line_buffer.stride_w * aboard_mve_line_buffer_pixel(&p->line_buffer);
-    ABOARD_UNROLL(16)
-    for (int32_t row = 0; row < p->line_buffer.window_height; ++row) {
-        ABOARD_UNROLL(4)
-        for (int32_t i = 0; i < ABOARD_FOUR_PIXELS; ++i) {
-            aboard_mve_copy_and_more(to + i * p->distance, x + i * step, bytes);
-        }
-        to += bytes;
-        x += aboard_mve_line_buffer_stride(&p->line_buffer);
-    }
-}
-
-/** Computes rows of pixels with copied windows: whenever four are copied, and the rest at the end of a run. */
-ABOARD_INLINE void aboard_four_pixels_columns(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *in,
-                                              const int8_t *weights, int8_t *scratch, int8_t *out, int32_t first,
-                                              int32_t last) {
-    int8_t *const columns = scratch + aboard_mve_line_buffer_bytes(&p->line_buffer);
-    const int32_t step = p->line_buffer.stride_w * aboard_mve_line_buffer_pixel(&p->line_buffer);
-    aboard_four_pixels_table_t tables[2];
-    int8_t *y = out;
-    int32_t waiting = 0;
-    int32_t left = 0;
-    aboard_four_pixels_fill(p, ABOARD_FOUR_PIXELS, &tables[0]);
-    aboard_four_pixels_fill_last(p, aboard_four_pixels_together(p, first, last), &tables[1]);
-    ABOARD_UNROLL(1)
-    for (int32_t row = first; row < last; ++row) {
-        const int8_t *x = aboard_mve_line_buffer(&p->line_buffer, in, row, scratch);
-        if (left == 0) {
-            const int32_t rows = aboard_four_pixels_together(p, row, last);
-            y = aboard_row_out_s8(&p->out, out, row);
-            left = rows * p->out.cols;
-            if (p->joined == 2) {
-                aboard_four_pixels_fill_last(p, rows, &tables[1]);
-            }
-        }
-        ABOARD_UNROLL(1)
-        for (int32_t col = p->out.cols; col > 0;) {
-            const int32_t more =
-                p->line_buffer.cols > 0 && waiting == 0 && col >= ABOARD_FOUR_PIXELS ? ABOARD_FOUR_PIXELS : 1;
-            if (more == ABOARD_FOUR_PIXELS) {
-                aboard_four_pixels_four(p, x, columns);
-            } else {
-                aboard_four_pixels_im2col(p, x, columns + waiting * p->distance);
-            }
-            x += more * step;
-            waiting += more;
-            left -= more;
-            col -= more;
-            if (waiting < ABOARD_FOUR_PIXELS && left > 0) {
-                continue;
-            }
-            for (int32_t i = waiting; i < ABOARD_FOUR_PIXELS; ++i) {
-                aboard_mve_copy(columns + i * p->distance, columns + (waiting - 1) * p->distance, p->distance);
-            }
-            aboard_four_pixels(p, columns, weights, &tables[waiting < ABOARD_FOUR_PIXELS], y);
-            y += waiting * p->out.pixel_stride;
-            waiting = 0;
-        }
-    }
-}
-
-/** Copies four neighbouring windows that are no contiguous rows; the last of `pixels` stands for further ones. */
-ABOARD_INLINE void aboard_four_pixels_scattered(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x,
-                                                int32_t pixels, int8_t *to) {
-    const int32_t step = p->line_buffer.stride_w * aboard_mve_line_buffer_pixel(&p->line_buffer);
-    ABOARD_UNROLL(2)
-    for (int32_t i = 0; i < ABOARD_FOUR_PIXELS; i += 2) {
-        const aboard_mve_windows_t windows = {
-            {x + ABOARD_MIN(i, pixels - 1) * step, x + ABOARD_MIN(i + 1, pixels - 1) * step},
-            {to + i * p->distance, to + (i + 1) * p->distance}};
-        aboard_mve_line_buffer_windows(&p->line_buffer, windows);
-    }
-}
-
 /**
  * int8 convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters; a single group, and contiguous rows of a window.
  * @param in, out     Different memory. Any views, including rolling buffers; for DIRECT at multiples of 4 bytes.
  * @param weights     For every two channels of a group [rows][chunks][taps][2][16], padded with zeros, and [2][3]
- * words: the constants of the epilogue.
+ * words: the constants of the epilogue. By `begun`, [2][4] words of biases come first, and [2][2] words of other
+ * constants last.
  * @param scratch     The line buffer, four im2col columns, and one more vector; for DIRECT, four pixels.
  * @param first, last Rows [first, last) of the result are computed.
  */
@@ -305,7 +76,7 @@ ABOARD_INLINE void aboard_conv2d_four_pixels_mve(const aboard_conv2d_four_pixels
                                                  int8_t *out, const int8_t *weights, int8_t *scratch, int32_t first,
                                                  int32_t last) {
     if (p->source == ABOARD_FOUR_PIXELS_IM2COL) {
-        aboard_four_pixels_columns(p, in, weights, scratch, out, first, last);
+        aboard_four_pixels_columns(p, in, weights, NULL, scratch, out, first, last);
         return;
     }
     aboard_four_pixels_table_t table;
@@ -323,6 +94,17 @@ ABOARD_INLINE void aboard_conv2d_four_pixels_mve(const aboard_conv2d_four_pixels
         }
         row += rows;
     }
+}
+
+/**
+ * aboard_conv2d_four_pixels_mve for IM2COL with windows that are gathered.
+ *
+ * @param offsets Of all units of a window from its first byte, as numbers of their own size; some may be repeated.
+ */
+ABOARD_INLINE void aboard_conv2d_four_pixels_mve_gathered(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *in,
+                                                          int8_t *out, const int8_t *weights, const int8_t *offsets,
+                                                          int8_t *scratch, int32_t first, int32_t last) {
+    aboard_four_pixels_columns(p, in, weights, offsets, scratch, out, first, last);
 }
 
 /**
@@ -355,7 +137,7 @@ ABOARD_INLINE void aboard_conv2d_four_pixels_mve_scattered(const aboard_conv2d_f
                 aboard_four_pixels_scattered(p, from, pixels, columns);
                 aboard_four_pixels(p, columns, w, &table, to);
                 from += aboard_mve_line_buffer_depth(&p->line_buffer);
-                w += pairs * (2 * ABOARD_MVE_CHUNK * p->chunks + 24);
+                w += pairs * (2 * ABOARD_MVE_CHUNK * p->chunks + (p->begun ? 48 : 24));
                 to += 2 * pairs;
             }
         }

@@ -25,9 +25,9 @@
 
 /** The tables of two lines, of one, and of two that are the last and the first row of a rolling buffer. */
 typedef struct {
-    const aboard_depthwise_packed_table_t *lines;
-    const aboard_depthwise_packed_table_t *single;
-    const aboard_depthwise_packed_table_t *wrapped;
+    aboard_depthwise_packed_table_t *lines;
+    aboard_depthwise_packed_table_t *single;
+    aboard_depthwise_packed_table_t *wrapped;
 } aboard_depthwise_packed_tables_t;
 
 /** Computes a channel of the result of lines `line` to `line + lines - 1`, whose strips are packed. */
@@ -35,17 +35,19 @@ ABOARD_INLINE void aboard_depthwise_packed_lines(const aboard_depthwise_packed_m
                                                  int32_t line, int32_t lines, const int8_t *record,
                                                  const aboard_depthwise_packed_tables_t *tables, int8_t *out) {
     const int32_t next = aboard_depthwise_packed_strips(p, p->lines) * aboard_depthwise_packed_strip(p);
+    const int32_t passes = aboard_depthwise_packed_passes(p);
     int32_t left = lines;
     ABOARD_UNROLL(1)
-    for (; left >= p->lines; left -= p->lines) {
+    for (; left >= p->lines; left -= passes * p->lines) {
         const int32_t wraps = aboard_depthwise_packed_wraps(p, line);
-        aboard_depthwise_packed_channel(p, p->lines, wraps ? tables->wrapped : tables->lines, strip, record,
+        aboard_depthwise_packed_channel(p, passes, p->lines, wraps ? tables->wrapped : tables->lines, strip, record,
                                         aboard_depthwise_packed_out(p, out, line + wraps));
-        strip += next;
-        line += p->lines;
+        strip += passes * next;
+        line += passes * p->lines;
     }
     if (aboard_depthwise_packed_single(p) && left > 0) {
-        aboard_depthwise_packed_channel(p, 1, tables->single, strip, record, aboard_depthwise_packed_out(p, out, line));
+        aboard_depthwise_packed_channel(p, 1, 1, tables->single, strip, record,
+                                        aboard_depthwise_packed_out(p, out, line));
     }
 }
 
@@ -96,13 +98,22 @@ ABOARD_INLINE void aboard_depthwise_packed_fill_strips(const aboard_depthwise_pa
     const int32_t pixels = ABOARD_MIN(p->along.inputs, p->places - p->along.pad);
     const int32_t bytes = pixels * p->words;
     int8_t *to = strip + p->along.pad * pitch;
+    const int32_t step = several ? ABOARD_DEPTHWISE_PACKED_BLOCK : p->along.in_stride;
+    const int32_t rest = several ? bytes % ABOARD_DEPTHWISE_PACKED_BLOCK : p->channels % ABOARD_DEPTHWISE_PACKED_BLOCK;
+    if (!p->stripes && rest == 0 && step <= ABOARD_DEPTHWISE_PACKED_MOST_STEP && first >= 0 &&
+        first + 3 * p->across.dilation < p->across.inputs) {
+        aboard_depthwise_packed_pack_steps(aboard_depthwise_packed_in(p, in, first),
+                                           p->across.dilation * p->across.in_stride, step, to,
+                                           several ? bytes / ABOARD_DEPTHWISE_PACKED_BLOCK : pixels);
+        return;
+    }
     aboard_depthwise_packed_rows_t rows;
     ABOARD_UNROLL(4)
     for (int32_t i = 0; i < 4; ++i) {
         const int32_t pixel = first + i * p->across.dilation;
         const int32_t there = pixel >= 0 && pixel < p->across.inputs;
         rows.from[i] = there ? aboard_depthwise_packed_in(p, in, pixel) : padding;
-        rows.step[i] = there ? (several ? ABOARD_DEPTHWISE_PACKED_BLOCK : p->along.in_stride) : 0;
+        rows.step[i] = there ? step : 0;
     }
     if (!several) {
         aboard_depthwise_packed_pack(&rows, to, pixels, some);

@@ -18,12 +18,28 @@
 /* Formatted by hand: one instruction per line. */
 /* clang-format off */
 
-/** For every two channels: `sums`, and then results. */
+/** Reads the table. Of words it becomes addresses, which the stores advance by four bytes before they write. */
+#define ABOARD_MVE_FOUR_PIXELS_TABLE \
+    ".if %c[words]\n\t" \
+    "vldrw.32 q7, [%[x2]]\n\t" \
+    "vadd.i32 q7, q7, %[out]\n\t" \
+    ".else\n\t" \
+    "vldrh.16 q7, [%[x2]]\n\t" \
+    ".endif\n\t"
+
+/** For every two channels, or for the first and the second two of every four: `sums`, and then results. */
 #define ABOARD_MVE_FOUR_PIXELS(sums) \
-    "movw %[left], %[pairs]\n\t" \
+    "movw %[left], #(%c[pairs] >> %c[words])\n\t" \
     "1:\n\t" \
+    ".set aboard_second, 0\n\t" \
+    ".rept 1 + %c[words]\n\t" \
+    ".if %c[begun]\n\t" \
+    "ldm %[w]!, {r0, r2, r4, r6, r8, r10, r12, lr}\n\t" \
+    ".endif\n\t" \
     sums \
     ABOARD_MVE_FOUR_PIXELS_EPILOGUE \
+    ".set aboard_second, 1\n\t" \
+    ".endr\n\t" \
     "subs %[left], %[left], #1\n\t" \
     "bne 1b"
 
@@ -34,15 +50,32 @@
     "vaddt.i32 " x ", " x ", " one "\n\t" \
     "vrshl.s32 " x ", " shift "\n\t"
 
-/** Converts sums to results. Constants of both channels follow their weights. */
+/** Writes eight results; or the even bytes of sixteen into a register that is free, and after the odd ones all of them. */
+#define ABOARD_MVE_FOUR_PIXELS_STORE \
+    ".if %c[words] == 0\n\t" \
+    "vqmovnb.s16 q4, q4\n\t" \
+    "vstrb.16 q4, [%[out], q7]\n\t" \
+    "add %[out], %[out], #2\n\t" \
+    ".elseif aboard_second\n\t" \
+    "vqmovnt.s16 q%c[held], q4\n\t" \
+    "vstrw.32 q%c[held], [q7, #4]!\n\t" \
+    ".else\n\t" \
+    "vqmovnb.s16 q%c[held], q4\n\t" \
+    ".endif\n\t"
+
+/** Converts sums to results. Constants of both channels follow their weights; by `begun`, sums have the bias already. */
 #define ABOARD_MVE_FOUR_PIXELS_EPILOGUE \
     "vmov q4[2], q4[0], r0, r4\n\t" \
     "vmov q4[3], q4[1], r2, r6\n\t" \
     "vmov q5[2], q5[0], r8, r12\n\t" \
     "vmov q5[3], q5[1], r10, lr\n\t" \
+    ".if %c[begun]\n\t" \
+    "ldm %[w]!, {r2, r4, r8, r10}\n\t" \
+    ".else\n\t" \
     "ldm %[w]!, {r0, r2, r4, r6, r8, r10}\n\t" \
     "vadd.i32 q4, q4, r0\n\t" \
     "vadd.i32 q5, q5, r6\n\t" \
+    ".endif\n\t" \
     "vqrdmulh.s32 q4, q4, r2\n\t" \
     "vqrdmulh.s32 q5, q5, r8\n\t" \
     ".if %c[single]\n\t" \
@@ -58,36 +91,51 @@
     "vqmovnt.s32 q4, q5\n\t" \
     "vqadd.s16 q4, q4, r2\n\t" \
     ".endif\n\t" \
-    "vqmovnb.s16 q4, q4\n\t" \
-    "vstrb.16 q4, [%[out], q7]\n\t" \
-    "add %[out], %[out], #2\n\t"
+    ABOARD_MVE_FOUR_PIXELS_STORE
 
 #define ABOARD_MVE_FOUR_PIXELS_WEIGHTS \
     "vldrw.32 q4, [%[w]], #16\n\t" \
     "vldrw.32 q5, [%[w]], #16\n\t"
 
-/** Four pixels times both channels. */
-#define ABOARD_MVE_FOUR_PIXELS_TAP(op, a, b, c, d) \
+/** Three pixels times both channels. */
+#define ABOARD_MVE_FOUR_PIXELS_THREE(op, a, b, c) \
     op ".s8 r0, " a ", q4\n\t" \
     op ".s8 r8, " a ", q5\n\t" \
     op ".s8 r2, " b ", q4\n\t" \
     op ".s8 r10, " b ", q5\n\t" \
     op ".s8 r4, " c ", q4\n\t" \
-    op ".s8 r12, " c ", q5\n\t" \
+    op ".s8 r12, " c ", q5\n\t"
+
+/** Four pixels times both channels. */
+#define ABOARD_MVE_FOUR_PIXELS_TAP(op, a, b, c, d) \
+    ABOARD_MVE_FOUR_PIXELS_THREE(op, a, b, c) \
     op ".s8 r6, " d ", q4\n\t" \
     op ".s8 lr, " d ", q5\n\t"
 
 /** A chunk of a pixel times both channels. */
-#define ABOARD_MVE_FOUR_PIXELS_ONE(x, first, second) \
+#define ABOARD_MVE_FOUR_PIXELS_ONE(op, x, first, second) \
     "vldrw.32 q6, [" x "]\n\t" \
-    "vmladava.s8 " first ", q6, q4\n\t" \
-    "vmladava.s8 " second ", q6, q5\n\t"
+    op ".s8 " first ", q6, q4\n\t" \
+    op ".s8 " second ", q6, q5\n\t"
 
 #define ABOARD_MVE_FOUR_PIXELS_AT "16 * aboard_chunk"
 
-/** A single run of chunks for each pixel. The first chunks of four pixels stay in registers for all channels. */
+/** A further chunk of a pixel that is in memory. */
+#define ABOARD_MVE_FOUR_PIXELS_MORE(x, first, second) \
+    ABOARD_MVE_FOUR_PIXELS_ONE("vmladava", x ABOARD_MVE_FOUR_PIXELS_AT, first, second)
+
+/** The first chunk: of four pixels in registers, or of three if the fourth register holds results. */
+#define ABOARD_MVE_FOUR_PIXELS_FIRST(op) \
+    ".if %c[held] == 3\n\t" \
+    ABOARD_MVE_FOUR_PIXELS_THREE(op, "q0", "q1", "q2") \
+    ABOARD_MVE_FOUR_PIXELS_ONE(op, "%[x2], #%c[distance]", "r6", "lr") \
+    ".else\n\t" \
+    ABOARD_MVE_FOUR_PIXELS_TAP(op, "q0", "q1", "q2", "q3") \
+    ".endif\n\t"
+
+/** A single run of chunks for each pixel. The first chunks of pixels stay in registers for all channels. */
 #define ABOARD_MVE_FOUR_PIXELS_RUN \
-    "vldrh.16 q7, [%[x2]]\n\t" \
+    ABOARD_MVE_FOUR_PIXELS_TABLE \
     "vldrw.32 q0, [%[x]]\n\t" \
     "vldrw.32 q1, [%[x], %[distance]]\n\t" \
     "addw %[x2], %[x], #2 * %c[distance]\n\t" \
@@ -95,14 +143,18 @@
     "vldrw.32 q3, [%[x2], %[distance]]\n\t" \
     ABOARD_MVE_FOUR_PIXELS( \
         ABOARD_MVE_FOUR_PIXELS_WEIGHTS \
-        ABOARD_MVE_FOUR_PIXELS_TAP("vmladav", "q0", "q1", "q2", "q3") \
+        ".if %c[begun]\n\t" \
+        ABOARD_MVE_FOUR_PIXELS_FIRST("vmladava") \
+        ".else\n\t" \
+        ABOARD_MVE_FOUR_PIXELS_FIRST("vmladav") \
+        ".endif\n\t" \
         ".set aboard_chunk, 1\n\t" \
         ".rept %c[chunks] - 1\n\t" \
         ABOARD_MVE_FOUR_PIXELS_WEIGHTS \
-        ABOARD_MVE_FOUR_PIXELS_ONE("%[x], #" ABOARD_MVE_FOUR_PIXELS_AT, "r0", "r8") \
-        ABOARD_MVE_FOUR_PIXELS_ONE("%[x], #%c[distance] + " ABOARD_MVE_FOUR_PIXELS_AT, "r2", "r10") \
-        ABOARD_MVE_FOUR_PIXELS_ONE("%[x2], #" ABOARD_MVE_FOUR_PIXELS_AT, "r4", "r12") \
-        ABOARD_MVE_FOUR_PIXELS_ONE("%[x2], #%c[distance] + " ABOARD_MVE_FOUR_PIXELS_AT, "r6", "lr") \
+        ABOARD_MVE_FOUR_PIXELS_MORE("%[x], #", "r0", "r8") \
+        ABOARD_MVE_FOUR_PIXELS_MORE("%[x], #%c[distance] + ", "r2", "r10") \
+        ABOARD_MVE_FOUR_PIXELS_MORE("%[x2], #", "r4", "r12") \
+        ABOARD_MVE_FOUR_PIXELS_MORE("%[x2], #%c[distance] + ", "r6", "lr") \
         ".set aboard_chunk, aboard_chunk + 1\n\t" \
         ".endr\n\t")
 
@@ -143,10 +195,12 @@
     ".set aboard_chunk, aboard_chunk + 1\n\t" \
     ".endr\n\t"
 
-/** Instructions of a chunk apart from its taps, of a tap, and of a further chunk of a run; lines of the text of a row. */
+/** Instructions of a chunk apart from its taps, of a tap, of a further chunk of a run and of an epilogue; lines of the
+ * text of a row. */
 #define ABOARD_MVE_FOUR_PIXELS_CHUNK_LENGTH 3
 #define ABOARD_MVE_FOUR_PIXELS_TAP_LENGTH 11
 #define ABOARD_MVE_FOUR_PIXELS_RUN_LENGTH 14
+#define ABOARD_MVE_FOUR_PIXELS_EPILOGUE_LENGTH 26
 #define ABOARD_MVE_FOUR_PIXELS_ROW_LINES 100
 
 /** Steps back by as many rows, in one instruction if possible. */
@@ -161,9 +215,9 @@
 
 /** Rows of windows one after the other, without a loop. */
 #define ABOARD_MVE_FOUR_PIXELS_WINDOWS \
-    "vldrh.16 q7, [%[x2]]\n\t" \
+    ABOARD_MVE_FOUR_PIXELS_TABLE \
     ABOARD_MVE_FOUR_PIXELS( \
-        ".set aboard_fresh, 1\n\t" \
+        ".set aboard_fresh, 1 - %c[begun]\n\t" \
         ".rept %c[rows] - 1\n\t" \
         ABOARD_MVE_FOUR_PIXELS_ROW \
         "addw %[x], %[x], %[advance]\n\t" \
@@ -173,11 +227,13 @@
 
 /** Rows of windows in a loop, which `x2` counts. */
 #define ABOARD_MVE_FOUR_PIXELS_LOOPED \
-    "vldrh.16 q7, [%[x2]]\n\t" \
+    ABOARD_MVE_FOUR_PIXELS_TABLE \
     ABOARD_MVE_FOUR_PIXELS( \
         ".set aboard_fresh, 0\n\t" \
+        ".if %c[begun] == 0\n\t" \
         "mov r0, #0\n\tmov r2, #0\n\tmov r4, #0\n\tmov r6, #0\n\t" \
         "mov r8, #0\n\tmov r10, #0\n\tmov r12, #0\n\tmov lr, #0\n\t" \
+        ".endif\n\t" \
         "mov %[x2], %[rows]\n\t" \
         "2:\n\t" \
         ABOARD_MVE_FOUR_PIXELS_ROW \

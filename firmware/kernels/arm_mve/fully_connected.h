@@ -42,12 +42,12 @@ typedef struct {
     "vldrw.32 %q[c], [%[w]], #16\n\t" \
     "vldrw.32 %q[d], [%[w]], #16\n\t"
 
-/** Converts sums of even and of odd channels to eight results. */
+/** Sums begin with the biases. */
+#define ABOARD_MVE_EIGHTS_BEGIN "ldm %[w]!, {r0, r2, r4, r6, r8, r10, r12, lr}\n\t"
+
+/** Converts sums of even and of odd channels, with their biases, to eight results. */
 #define ABOARD_MVE_EIGHTS_EPILOGUE \
     ABOARD_MVE_GATHER \
-    ABOARD_MVE_EIGHTS_LOAD \
-    "vadd.i32 %q[a], %q[a], %q[c]\n\t" \
-    "vadd.i32 %q[b], %q[b], %q[d]\n\t" \
     ABOARD_MVE_EIGHTS_LOAD \
     "vqrdmulh.s32 %q[a], %q[a], %q[c]\n\t" \
     "vqrdmulh.s32 %q[b], %q[b], %q[d]\n\t" \
@@ -71,6 +71,7 @@ typedef struct {
 #define ABOARD_MVE_EIGHTS_ASM(sums, length) \
     __asm__ volatile("movw %[left], %[blocks]\n\t" \
                      "1:\n\t" \
+                     ABOARD_MVE_EIGHTS_BEGIN \
                      sums \
                      "subw %[x], %[x], #16 * %c[rows] * %c[chunks]\n\t" \
                      ABOARD_MVE_EIGHTS_EPILOGUE \
@@ -84,12 +85,10 @@ typedef struct {
                      : ABOARD_MVE_CLOBBERS, "q4")
 
 #define ABOARD_MVE_EIGHTS_UNROLLED(length) \
-    ABOARD_MVE_EIGHTS_ASM(ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MUL) \
-                          ABOARD_MVE_REPEAT("%c[chunks] - 1", ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MLA)), length)
+    ABOARD_MVE_EIGHTS_ASM(ABOARD_MVE_REPEAT("%c[chunks]", ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MLA)), length)
 
 #define ABOARD_MVE_EIGHTS_LOOPED(length) \
-    ABOARD_MVE_EIGHTS_ASM(ABOARD_MVE_CLEAR \
-                          "mov %[again], %[rows]\n\t" \
+    ABOARD_MVE_EIGHTS_ASM("mov %[again], %[rows]\n\t" \
                           "2:\n\t" \
                           ABOARD_MVE_REPEAT("%c[chunks]", ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MLA)) \
                           "subs %[again], %[again], #1\n\t" \
@@ -100,7 +99,8 @@ typedef struct {
 /**
  * Computes all channels of a sample: blocks of eight, which have no limits and no left shift.
  *
- * @param weights For each block [chunks][8][16], and [3][2][4] words of constants. Even channels come first.
+ * @param weights For each block [2][4] words of biases, [chunks][8][16], and [2][2][4] words of other constants. Even
+ *                channels come first.
  */
 ABOARD_INLINE void aboard_fully_connected_mve_eights(const aboard_fully_connected_mve_t *p, const int8_t *x, int8_t *y,
                                                      const int8_t *weights) {
@@ -111,7 +111,7 @@ ABOARD_INLINE void aboard_fully_connected_mve_eights(const aboard_fully_connecte
     int32_t left;
     int32_t again;
     if (p->reach.rows == 1) {
-        ABOARD_MVE_SIZED(ABOARD_MVE_EIGHT_REPEATED * (p->reach.chunks - 2), ABOARD_MVE_EIGHTS_UNROLLED);
+        ABOARD_MVE_SIZED(ABOARD_MVE_EIGHT_REPEATED * (p->reach.chunks - 1), ABOARD_MVE_EIGHTS_UNROLLED);
     } else {
         ABOARD_MVE_SIZED(ABOARD_MVE_EIGHT_REPEATED * (p->reach.chunks - 1), ABOARD_MVE_EIGHTS_LOOPED);
     }
@@ -125,10 +125,12 @@ ABOARD_INLINE void aboard_fully_connected_mve_eights(const aboard_fully_connecte
     for (int32_t n = 0; n < p->outputs; n += 8) {
         int32_t sums[8];
         int32_t constants[24];
+        memcpy(constants, weights, 8 * sizeof(constants[0]));
+        weights += 8 * sizeof(constants[0]);
         aboard_mve_products(p->reach, x, weights, 8, sums);
         weights += 8 * ABOARD_MVE_CHUNK * p->reach.rows * p->reach.chunks;
-        memcpy(constants, weights, sizeof(constants));
-        weights += sizeof(constants);
+        memcpy(constants + 8, weights, 16 * sizeof(constants[0]));
+        weights += 16 * sizeof(constants[0]);
         for (int32_t i = 0; i < 8; ++i) {
             const int32_t channel = i < 4 ? 2 * i : 2 * i - 7;
             y[n + channel] =

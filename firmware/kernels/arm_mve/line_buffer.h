@@ -41,19 +41,44 @@ typedef struct {
 
 #if ABOARD_MVE_ASM
 
+/** Copies `count` bytes in loops of the core: neither reads nor writes beyond. */
+ABOARD_INLINE void aboard_mve_copy_looped(int8_t *to, const int8_t *from, int32_t count) {
+    const int32_t blocks = count / 64;
+    const int32_t rest = count % 64;
+    /* clang-format off */
+    __asm__ volatile("wls lr, %[blocks], 2f\n\t"
+                     "1:\n\t"
+                     "vldrb.8 q0, [%[from]], #16\n\t"
+                     "vldrb.8 q1, [%[from]], #16\n\t"
+                     "vldrb.8 q2, [%[from]], #16\n\t"
+                     "vldrb.8 q3, [%[from]], #16\n\t"
+                     "vstrb.8 q0, [%[to]], #16\n\t"
+                     "vstrb.8 q1, [%[to]], #16\n\t"
+                     "vstrb.8 q2, [%[to]], #16\n\t"
+                     "vstrb.8 q3, [%[to]], #16\n\t"
+                     "le lr, 1b\n\t"
+                     "2:\n\t"
+                     "wlstp.8 lr, %[rest], 4f\n\t"
+                     "3:\n\t"
+                     "vldrb.8 q0, [%[from]], #16\n\t"
+                     "vstrb.8 q0, [%[to]], #16\n\t"
+                     "letp lr, 3b\n\t"
+                     "4:"
+                     : [to] "+r"(to), [from] "+r"(from)
+                     : [blocks] "r"(blocks), [rest] "r"(rest)
+                     : "lr", "q0", "q1", "q2", "q3", ABOARD_MVE_PREDICATE "cc", "memory");
+    /* clang-format on */
+}
+
 /** Copies `count` bytes: neither reads nor writes beyond. */
 ABOARD_INLINE void aboard_mve_copy(int8_t *to, const int8_t *from, int32_t count) {
     if (count == 4) {
         memcpy(to, from, 4);
         return;
     }
-    for (; count >= 64; count -= 64) {
-        vstrbq_s8(to, vldrbq_s8(from));
-        vstrbq_s8(to + 16, vldrbq_s8(from + 16));
-        vstrbq_s8(to + 32, vldrbq_s8(from + 32));
-        vstrbq_s8(to + 48, vldrbq_s8(from + 48));
-        to += 64;
-        from += 64;
+    if (!__builtin_constant_p(count) || count > 64) {
+        aboard_mve_copy_looped(to, from, count);
+        return;
     }
     for (; count >= 16; count -= 16) {
         vstrbq_s8(to, vldrbq_s8(from));
@@ -80,11 +105,17 @@ ABOARD_INLINE void aboard_mve_copy_and_more(int8_t *to, const int8_t *from, int3
 
 /** Writes `count` bytes of one value. */
 ABOARD_INLINE void aboard_mve_fill(int8_t *to, int32_t value, int32_t count) {
-    const int8x16_t values = vdupq_n_s8((int8_t)value);
-    for (; count > 0; count -= 16) {
-        vstrbq_p_s8(to, values, vctp8q((uint32_t)count));
-        to += 16;
-    }
+    /* clang-format off */
+    __asm__ volatile("vdup.8 q0, %[value]\n\t"
+                     "wlstp.8 lr, %[count], 2f\n\t"
+                     "1:\n\t"
+                     "vstrb.8 q0, [%[to]], #16\n\t"
+                     "letp lr, 1b\n\t"
+                     "2:"
+                     : [to] "+r"(to)
+                     : [value] "r"(value), [count] "r"(ABOARD_MAX(count, 0))
+                     : "lr", "q0", ABOARD_MVE_PREDICATE "cc", "memory");
+    /* clang-format on */
 }
 
 #else

@@ -53,15 +53,34 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
         : "lr", "q0", "q1", "q2", "q3", ABOARD_MVE_PREDICATE "cc", "memory");
 }
 
+/** Packs `count` vectors of four rows that advance by `step`, a literal: all bytes of all vectors. */
+#define ABOARD_DEPTHWISE_PACKED_STEPS(step_bytes) \
+    __asm__ volatile( \
+        "dls lr, %[count]\n\t" \
+        "1:\n\t" \
+        "vldrb.8 q0, [%[a]], %[step]\n\t" \
+        "vldrb.8 q1, [%[b]], %[step]\n\t" \
+        "vldrb.8 q2, [%[c]], %[step]\n\t" \
+        "vldrb.8 q3, [%[d]], %[step]\n\t" \
+        "vst40.8 {q0, q1, q2, q3}, [%[to]]\n\t" \
+        "vst41.8 {q0, q1, q2, q3}, [%[to]]\n\t" \
+        "vst42.8 {q0, q1, q2, q3}, [%[to]]\n\t" \
+        "vst43.8 {q0, q1, q2, q3}, [%[to]]!\n\t" \
+        "le lr, 1b" \
+        : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [d] "+r"(d), [to] "+r"(to) \
+        : [step] "i"(step_bytes), [count] "r"(count) \
+        : "lr", "q0", "q1", "q2", "q3", "cc", "memory")
+
 /** All instructions for a channel of one line, or of two. */
 #define ABOARD_DEPTHWISE_PACKED_RUN(text, length) \
     __asm__ volatile(text length \
                      : [strip] "+r"(strip), [table] "+r"(table), [record] "+r"(record), [out] "+r"(out), \
                        [left] "=&r"(left) \
-                     : [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
+                     : [single] "i"(single), [at] "i"(single ? 3 : 2), [shift] "i"(p->epilogue.shift), \
                        [zero_point] "i"(p->epilogue.zero_point), [low] "i"(p->epilogue.low), \
                        [high] "i"(p->epilogue.high), [step] "i"(step), [groups] "i"(groups), [rest] "i"(rest), \
                        [skip_low] "i"(skip & 4095), [skip_high] "i"(skip & ~4095), [strip_bytes] "i"(strip_bytes), \
+                       [pairs] "i"(p->pairs), [passes] "i"(passes), [next_strip] "i"(next_strip), [next_out] "i"(next_out), \
                        [parts] "i"(parts), [columns] "i"(p->along.parts), [jump] "i"(jump) \
                      : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7")
 
@@ -70,10 +89,31 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
 
 /* clang-format on */
 
-/** Computes a channel of `lines` lines. */
-ABOARD_INLINE void aboard_depthwise_packed_channel(const aboard_depthwise_packed_mve_t *p, int32_t lines,
-                                                   const aboard_depthwise_packed_table_t *table, const int8_t *strip,
-                                                   const int8_t *record, int8_t *out) {
+/** As aboard_depthwise_packed_pack for `count` whole vectors of four rows that are `apart` bytes from each other. */
+ABOARD_INLINE void aboard_depthwise_packed_pack_steps(const int8_t *a, int32_t apart, int32_t step, int8_t *to,
+                                                      int32_t count) {
+    const int8_t *b = a + apart;
+    const int8_t *c = b + apart;
+    const int8_t *d = c + apart;
+    ABOARD_DEPTHWISE_PACKED_STEPS(step);
+}
+
+/** Bytes that the addresses of loads advance by for a line. */
+ABOARD_INLINE int32_t aboard_depthwise_packed_advance(const aboard_depthwise_packed_mve_t *p, int32_t lines,
+                                                      int32_t groups, int32_t step) {
+    int32_t loads = 8 / lines;
+    if (p->form == ABOARD_DEPTHWISE_PACKED_FOUR) {
+        loads = lines == 2 ? 2 : 4;
+    } else if (p->form == ABOARD_DEPTHWISE_PACKED_ONE_AXIS) {
+        loads = 2;
+    }
+    return loads * groups * step;
+}
+
+/** Computes a channel of `passes` times `lines` lines; more than one pass for a whole image only. */
+ABOARD_INLINE void aboard_depthwise_packed_channel(const aboard_depthwise_packed_mve_t *p, int32_t passes,
+                                                   int32_t lines, aboard_depthwise_packed_table_t *table,
+                                                   const int8_t *strip, const int8_t *record, int8_t *out) {
     const int32_t results = 8 / lines;
     const int32_t groups = p->along.outputs / results;
     const int32_t rest = aboard_depthwise_packed_first(lines, p->along.outputs % results);
@@ -82,6 +122,10 @@ ABOARD_INLINE void aboard_depthwise_packed_channel(const aboard_depthwise_packed
     const int32_t skip = results * p->along.out_stride;
     const int32_t parts = aboard_depthwise_packed_parts(p);
     const int32_t jump = 4 * p->along.dilation * aboard_depthwise_packed_pitch(p);
+    const int32_t next_strip = aboard_depthwise_packed_strips(p, lines) * strip_bytes -
+                               aboard_depthwise_packed_advance(p, lines, groups + (rest != 0), step);
+    const int32_t single = p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING;
+    const int32_t next_out = lines * p->across.out_stride - groups * skip;
     int32_t left;
     if (p->form == ABOARD_DEPTHWISE_PACKED_ONE_AXIS) {
         ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_ONE_AXIS_TEXT, "");
@@ -111,6 +155,14 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
             }
         }
     }
+}
+
+/** As aboard_depthwise_packed_pack for `count` whole vectors of four rows that are `apart` bytes from each other. */
+ABOARD_INLINE void aboard_depthwise_packed_pack_steps(const int8_t *a, int32_t apart, int32_t step, int8_t *to,
+                                                      int32_t count) {
+    const aboard_depthwise_packed_rows_t rows = {{a, a + apart, a + 2 * apart, a + 3 * apart},
+                                                 {step, step, step, step}};
+    aboard_depthwise_packed_pack(&rows, to, count, 0xffff);
 }
 
 /** Sum of products of a window: `count` words at `pitch`, `bytes` bytes of each, times as many words of weights. */
@@ -149,20 +201,23 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_window(const aboard_depthwise_pack
     return sum;
 }
 
-/** Computes a channel of `lines` lines. */
-ABOARD_INLINE void aboard_depthwise_packed_channel(const aboard_depthwise_packed_mve_t *p, int32_t lines,
-                                                   const aboard_depthwise_packed_table_t *table, const int8_t *strip,
-                                                   const int8_t *record, int8_t *out) {
+/** Computes a channel of `passes` times `lines` lines; more than one pass for a whole image only. */
+ABOARD_INLINE void aboard_depthwise_packed_channel(const aboard_depthwise_packed_mve_t *p, int32_t passes,
+                                                   int32_t lines, const aboard_depthwise_packed_table_t *table,
+                                                   const int8_t *strip, const int8_t *record, int8_t *out) {
     int32_t c[3];
     memcpy(c, record + (p->form == ABOARD_DEPTHWISE_PACKED_PARTS ? 16 * aboard_depthwise_packed_parts(p) : 20),
            sizeof(c));
-    for (int32_t along = 0; along < p->along.outputs; ++along) {
-        for (int32_t line = 0; line < lines; ++line) {
-            const int32_t sum = aboard_depthwise_packed_window(p, strip, record, line, along);
+    for (int32_t pass = 0; pass < passes; ++pass) {
+        for (int32_t at = 0; at < p->along.outputs * lines; ++at) {
+            const int32_t line = at % lines;
+            const int32_t sum = aboard_depthwise_packed_window(p, strip, record, line, at / lines);
             /* Lanes alternate between the lines. */
-            out[along * p->along.out_stride + table->results[line]] =
+            out[at / lines * p->along.out_stride + table->results[line]] =
                 aboard_mve_result(&p->epilogue, sum, c[0], 0, c[1], c[2]);
         }
+        strip += aboard_depthwise_packed_strips(p, lines) * aboard_depthwise_packed_strip(p);
+        out += lines * p->across.out_stride;
     }
 }
 

@@ -27,6 +27,9 @@
 /** Channels of a strip. */
 #define ABOARD_DEPTHWISE_PACKED_BLOCK 16
 
+/** Largest distance of vectors that a load advances its address by. */
+#define ABOARD_DEPTHWISE_PACKED_MOST_STEP 127
+
 /** One of the two axes of an image. */
 typedef struct {
     int32_t inputs;     /**< Pixels. */
@@ -46,6 +49,7 @@ typedef struct {
     int32_t form;                          /**< ABOARD_DEPTHWISE_PACKED_FOUR, _ONE, _ONE_AXIS or _PARTS. */
     int32_t lines;                         /**< Lines of results across that are computed together: 2, or 1. */
     int32_t slab;       /**< Number of such groups of lines that are packed before any is computed. */
+    int32_t pairs;      /**< 1: two groups of results in a loop, for speed; 0 in the form PARTS. */
     int32_t stripes;    /**< 1: lines are rows, and a call computes some of them; 0: a call computes all lines. */
     aboard_view_t in;   /**< For stripes: any view of one image. */
     aboard_view_t out;  /**< For stripes: any view of one image. */
@@ -85,6 +89,14 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_wraps(const aboard_depthwise_packe
 /** True if a call may compute fewer lines than `lines` at its end. */
 ABOARD_INLINE int32_t aboard_depthwise_packed_single(const aboard_depthwise_packed_mve_t *p) {
     return p->lines == 2 && (p->stripes || p->across.outputs % 2 != 0);
+}
+
+/** Groups of lines that one run of instructions computes: all of an image that is packed as a whole. */
+ABOARD_INLINE int32_t aboard_depthwise_packed_passes(const aboard_depthwise_packed_mve_t *p) {
+    const int32_t all = p->across.outputs / p->lines;
+    const int32_t able = p->form == ABOARD_DEPTHWISE_PACKED_ONE ||
+                         (p->form == ABOARD_DEPTHWISE_PACKED_FOUR && p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING);
+    return able && !p->stripes && p->slab >= all ? ABOARD_MAX(all, 1) : 1;
 }
 
 /** Bytes from a word of a channel to the next. */

@@ -6,7 +6,8 @@
  * Operands are in registers with odd numbers, because the even ones hold sums: `strip`, `table`, `record` and `out` are
  * addresses, `left` counts. Literals are `step`, `groups`, `rest`, `skip_low`, `skip_high`, `strip_bytes`, and
  * `single`, `shift`, `zero_point`, `low` and `high` of the epilogue. All vector registers are used: q1 and q5 for
- * addresses, q2 for the addresses of results, q4 to q7 for weights, q0 and q3 for words and sums.
+ * addresses, q2 for the addresses of results or the multiplier, q4 to q7 for weights, q6 for a multiplier, q0 and q3
+ * for words and sums. Sums begin with the bias, which an instruction loads into all eight.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_PACKED_WORDS_H
 #define ABOARD_KERNELS_ARM_MVE_PACKED_WORDS_H
@@ -16,30 +17,41 @@
 /** Bytes of a channel's record: a vector of weights, a word of 0, and the constants of the epilogue. */
 #define ABOARD_DEPTHWISE_PACKED_RECORD 32
 
-/** Offsets of the words of a load from its first word, and of the eight results of a group. */
+/** Eight copies of a channel's bias; offsets of the eight results of a group, and of the words of a load from its first
+ * word. */
 typedef struct {
-    uint32_t words[4];
+    int32_t bias[8];
     uint16_t results[8];
+    uint32_t words[4];
 } aboard_depthwise_packed_table_t;
 
 /* Formatted by hand: one instruction per line. */
 /* clang-format off */
 
-/** Addresses of the first words and of the results. */
+/** Addresses of the first words. */
 #define ABOARD_DEPTHWISE_PACKED_START \
-    "vldrw.32 q1, [%[table]]\n\t" \
-    "vadd.i32 q1, q1, %[strip]\n\t" \
-    "vldrh.16 q2, [%[table], #16]\n\t"
+    "vldrw.32 q1, [%[table], #48]\n\t" \
+    "vadd.i32 q1, q1, %[strip]\n\t"
 
-/** Constants of the epilogue in the registers of addresses: bias in `strip`, multiplier in `table`, the third in `record`. */
-#define ABOARD_DEPTHWISE_PACKED_CONSTANTS \
-    "ldrd %[strip], %[table], [%[record], #20]\n\t" \
-    "ldr %[record], [%[record], #28]\n\t"
+/** Addresses of the results. */
+#define ABOARD_DEPTHWISE_PACKED_RESULTS(vector) "vldrh.16 " vector ", [%[table], #32]\n\t"
+
+/** Constants of the epilogue: the bias goes to `table`, the multiplier into `factor`, the third into `record`. */
+#define ABOARD_DEPTHWISE_PACKED_CONSTANTS(factor) \
+    "ldrd %[left], %[strip], [%[record], #20]\n\t" \
+    "ldr %[record], [%[record], #28]\n\t" \
+    "vdup.32 q0, %[left]\n\t" \
+    "vstrw.32 q0, [%[table]]\n\t" \
+    "vstrw.32 q0, [%[table], #16]\n\t" \
+    "vdup.32 " factor ", %[strip]\n\t"
+
+/** Sums begin with the bias. */
+#define ABOARD_DEPTHWISE_PACKED_BEGIN "ldm %[table], {r0, r2, r4, r6, r8, r10, r12, lr}\n\t"
 
 /** Four words, one step after the last ones. */
 #define ABOARD_DEPTHWISE_PACKED_LOAD(at) "vldrw.u32 q0, [" at ", %[step]]!\n\t"
 
-#define ABOARD_DEPTHWISE_PACKED_SUM(sum, weights) "vmladav.s8 " sum ", q0, " weights "\n\t"
+#define ABOARD_DEPTHWISE_PACKED_SUM(sum, weights) "vmladava.s8 " sum ", q0, " weights "\n\t"
 
 /** A right shift with ties away from zero: a negative number loses one, in r0, before halves are
  * rounded up. */
@@ -54,31 +66,30 @@ typedef struct {
     "vdup.8 q3, r2\n\t" \
     op ".s8 q0, q0, q3\n\t"
 
-/** Converts sums in r0 to r6 and in r8 to lr to results. `load` loads the constants, of which `third` is the third. */
-#define ABOARD_DEPTHWISE_PACKED_EPILOGUE(load, third) \
+/** Moves the sums into q0 and q3. */
+#define ABOARD_DEPTHWISE_PACKED_GATHER \
     "vmov q0[2], q0[0], r0, r4\n\t" \
     "vmov q0[3], q0[1], r2, r6\n\t" \
     "vmov q3[2], q3[0], r8, r12\n\t" \
-    "vmov q3[3], q3[1], r10, lr\n\t" \
-    load \
-    "vadd.i32 q0, q0, %[strip]\n\t" \
-    "vadd.i32 q3, q3, %[strip]\n\t" \
-    "vqrdmulh.s32 q0, q0, %[table]\n\t" \
-    "vqrdmulh.s32 q3, q3, %[table]\n\t" \
-    ".if %c[single]\n\t" \
-    "vadd.i32 q0, q0, " third "\n\t" \
-    "vadd.i32 q3, q3, " third "\n\t" \
+    "vmov q3[3], q3[1], r10, lr\n\t"
+
+/** Narrows scaled sums of a single rounding to 16 bits. */
+#define ABOARD_DEPTHWISE_PACKED_SINGLE \
     "vqrshrnb.s32 q0, q0, %[shift]\n\t" \
-    "vqrshrnt.s32 q0, q3, %[shift]\n\t" \
-    ".else\n\t" \
+    "vqrshrnt.s32 q0, q3, %[shift]\n\t"
+
+/** The same for two roundings: the second shift, and the zero point. */
+#define ABOARD_DEPTHWISE_PACKED_RIGHT(third) \
     "asr r0, " third ", #31\n\t" \
     ABOARD_DEPTHWISE_PACKED_AWAY("q0", third) \
     ABOARD_DEPTHWISE_PACKED_AWAY("q3", third) \
     "mov r2, %[zero_point]\n\t" \
     "vqmovnb.s32 q0, q0\n\t" \
     "vqmovnt.s32 q0, q3\n\t" \
-    "vqadd.s16 q0, q0, r2\n\t" \
-    ".endif\n\t" \
+    "vqadd.s16 q0, q0, r2\n\t"
+
+/** Narrows 16 bits to eight, within the limits. */
+#define ABOARD_DEPTHWISE_PACKED_NARROW \
     "vqmovnb.s16 q0, q0\n\t" \
     ".if %c[low] > -128\n\t" \
     ABOARD_DEPTHWISE_PACKED_LIMIT("vmax", "%[low]") \
@@ -87,32 +98,112 @@ typedef struct {
     ABOARD_DEPTHWISE_PACKED_LIMIT("vmin", "%[high]") \
     ".endif\n\t"
 
-/** All groups of a line: whole groups in a loop, and a last group whose results are given by `rest`. */
-#define ABOARD_DEPTHWISE_PACKED_GROUPS(sums) \
-    ABOARD_DEPTHWISE_PACKED_ALL(sums, ABOARD_DEPTHWISE_PACKED_EPILOGUE("", "%[record]"))
+/** Converts sums in r0 to r6 and in r8 to lr, with their bias, to results. The multiplier is in each lane of
+ * `factor`, and for two roundings also in `right`. */
+#define ABOARD_DEPTHWISE_PACKED_EPILOGUE(factor, right) \
+    ABOARD_DEPTHWISE_PACKED_GATHER \
+    ".if %c[single]\n\t" \
+    "vqrdmlash.s32 q0, " factor ", %[record]\n\t" \
+    "vqrdmlash.s32 q3, " factor ", %[record]\n\t" \
+    ABOARD_DEPTHWISE_PACKED_SINGLE \
+    ".else\n\t" \
+    "vqrdmulh.s32 q0, q0, " right "\n\t" \
+    "vqrdmulh.s32 q3, q3, " right "\n\t" \
+    ABOARD_DEPTHWISE_PACKED_RIGHT("%[record]") \
+    ".endif\n\t" \
+    ABOARD_DEPTHWISE_PACKED_NARROW
 
-#define ABOARD_DEPTHWISE_PACKED_ALL(sums, epilogue) \
-    ".if %c[groups]\n\t" \
-    "mov %[left], %[groups]\n\t" \
-    "1:\n\t" \
-    sums \
-    epilogue \
-    "vstrb.16 q0, [%[out], q2]\n\t" \
+/** The same for windows of several vectors, whose sums lack the bias, with constants in `strip`, `table` and r4. */
+#define ABOARD_DEPTHWISE_PACKED_PARTS_EPILOGUE \
+    ABOARD_DEPTHWISE_PACKED_GATHER \
+    "ldrd %[strip], %[table], [%[record], #16 * %c[parts]]\n\t" \
+    "ldr r4, [%[record], #16 * %c[parts] + 8]\n\t" \
+    "vadd.i32 q0, q0, %[strip]\n\t" \
+    "vadd.i32 q3, q3, %[strip]\n\t" \
+    "vqrdmulh.s32 q0, q0, %[table]\n\t" \
+    "vqrdmulh.s32 q3, q3, %[table]\n\t" \
+    ".if %c[single]\n\t" \
+    "vadd.i32 q0, q0, r4\n\t" \
+    "vadd.i32 q3, q3, r4\n\t" \
+    ABOARD_DEPTHWISE_PACKED_SINGLE \
+    ".else\n\t" \
+    ABOARD_DEPTHWISE_PACKED_RIGHT("r4") \
+    ".endif\n\t" \
+    ABOARD_DEPTHWISE_PACKED_NARROW
+
+/** A whole group of results, at the addresses `at`. */
+#define ABOARD_DEPTHWISE_PACKED_GROUP(group, at) \
+    group \
+    "vstrb.16 q0, [%[out], " at "]\n\t" \
     "addw %[out], %[out], %[skip_low]\n\t" \
     ".if %c[skip_high]\n\t" \
     "add %[out], %[out], %[skip_high]\n\t" \
+    ".endif\n\t"
+
+/** All groups of a line: whole groups in a loop, by `pairs` two at a time, and a last group whose results are given by
+ * `rest`. An odd number of groups begins with the second of two. */
+#define ABOARD_DEPTHWISE_PACKED_ALL(group, at) \
+    ".if %c[groups]\n\t" \
+    "mov %[left], #(%c[groups] + %c[pairs]) >> %c[pairs]\n\t" \
+    ".if %c[pairs] && %c[groups] & 1\n\t" \
+    "b 3f\n\t" \
     ".endif\n\t" \
+    "1:\n\t" \
+    ".if %c[pairs]\n\t" \
+    ABOARD_DEPTHWISE_PACKED_GROUP(group, at) \
+    "3:\n\t" \
+    ".endif\n\t" \
+    ABOARD_DEPTHWISE_PACKED_GROUP(group, at) \
     "subs %[left], %[left], #1\n\t" \
     "bne 1b\n\t" \
     ".endif\n\t" \
     ".if %c[rest]\n\t" \
     "movw %[left], %[rest]\n\t" \
-    sums \
-    epilogue \
+    group \
     "vmsr p0, %[left]\n\t" \
     "vpst\n\t" \
-    "vstrbt.16 q0, [%[out], q2]\n\t" \
+    "vstrbt.16 q0, [%[out], " at "]\n\t" \
+    ".endif\n\t"
+
+/** A signed distance in `left`. */
+#define ABOARD_DEPTHWISE_PACKED_DISTANCE(name) \
+    "movw %[left], #(%c[" name "] & 0xffff)\n\t" \
+    ".if (%c[" name "]) & ~0xffff\n\t" \
+    "movt %[left], #((%c[" name "] >> 16) & 0xffff)\n\t" \
+    ".endif\n\t"
+
+/** All groups of `passes` lines; `next` moves further addresses by `left` to the next one. */
+#define ABOARD_DEPTHWISE_PACKED_LINES(groups, next) \
+    ".if %c[passes] > 1\n\t" \
+    "movw %[strip], %[passes]\n\t" \
+    "2:\n\t" \
+    ".endif\n\t" \
+    groups \
+    ".if %c[passes] > 1\n\t" \
+    ABOARD_DEPTHWISE_PACKED_DISTANCE("next_strip") \
+    "vadd.i32 q1, q1, %[left]\n\t" \
+    next \
+    ABOARD_DEPTHWISE_PACKED_DISTANCE("next_out") \
+    "add %[out], %[out], %[left]\n\t" \
+    "subs %[strip], %[strip], #1\n\t" \
+    "bne 2b\n\t" \
     ".endif"
+
+/** Four vectors of weights take all registers. With a single rounding, whose instruction takes the multiplier from a vector,
+ * addresses of results are read for each group; else the multiplier stays in `strip`, of a single line. */
+#define ABOARD_DEPTHWISE_PACKED_FULL(sums) \
+    ".if %c[single] == 0\n\t" \
+    ABOARD_DEPTHWISE_PACKED_RESULTS("q2") \
+    ".endif\n\t" \
+    ABOARD_DEPTHWISE_PACKED_LINES(ABOARD_DEPTHWISE_PACKED_ALL(ABOARD_DEPTHWISE_PACKED_BEGIN sums \
+        ABOARD_DEPTHWISE_PACKED_EPILOGUE("q2", "%[strip]") \
+        ".if %c[single]\n\t" ABOARD_DEPTHWISE_PACKED_RESULTS("q3") ".endif\n\t", "q%c[at]"), "")
+
+/** One or two vectors of weights. */
+#define ABOARD_DEPTHWISE_PACKED_GROUPS(sums, next) \
+    ABOARD_DEPTHWISE_PACKED_RESULTS("q2") \
+    ABOARD_DEPTHWISE_PACKED_LINES(ABOARD_DEPTHWISE_PACKED_ALL(ABOARD_DEPTHWISE_PACKED_BEGIN sums \
+        ABOARD_DEPTHWISE_PACKED_EPILOGUE("q6", "q6"), "q2"), next)
 
 #define ABOARD_DEPTHWISE_PACKED_FOUR_TEXT \
     ABOARD_DEPTHWISE_PACKED_START \
@@ -120,8 +211,8 @@ typedef struct {
     "vldrw.32 q5, [%[record]]\n\t" \
     "vshl.i32 q6, q4, #8\n\t" \
     "vshl.i32 q7, q5, #8\n\t" \
-    ABOARD_DEPTHWISE_PACKED_CONSTANTS \
-    ABOARD_DEPTHWISE_PACKED_GROUPS( \
+    ABOARD_DEPTHWISE_PACKED_CONSTANTS("q2") \
+    ABOARD_DEPTHWISE_PACKED_FULL( \
         ABOARD_DEPTHWISE_PACKED_LOAD("q1") \
         ABOARD_DEPTHWISE_PACKED_SUM("r0", "q4") \
         ABOARD_DEPTHWISE_PACKED_SUM("r2", "q5") \
@@ -142,12 +233,12 @@ typedef struct {
     ABOARD_DEPTHWISE_PACKED_START \
     "vldrw.32 q4, [%[record], #4]\n\t" \
     "vldrw.32 q5, [%[record]]\n\t" \
-    ABOARD_DEPTHWISE_PACKED_CONSTANTS \
+    ABOARD_DEPTHWISE_PACKED_CONSTANTS("q6") \
     ABOARD_DEPTHWISE_PACKED_GROUPS( \
         ABOARD_DEPTHWISE_PACKED_TWO_SUMS("r0", "r2") \
         ABOARD_DEPTHWISE_PACKED_TWO_SUMS("r4", "r6") \
         ABOARD_DEPTHWISE_PACKED_TWO_SUMS("r8", "r10") \
-        ABOARD_DEPTHWISE_PACKED_TWO_SUMS("r12", "lr"))
+        ABOARD_DEPTHWISE_PACKED_TWO_SUMS("r12", "lr"), "")
 
 #define ABOARD_DEPTHWISE_PACKED_ONE_AXIS_TEXT \
     ABOARD_DEPTHWISE_PACKED_START \
@@ -155,8 +246,8 @@ typedef struct {
     "vldrb.8 q5, [%[record], #2]\n\t" \
     "vldrb.8 q6, [%[record], #1]\n\t" \
     "vldrw.32 q7, [%[record]]\n\t" \
-    ABOARD_DEPTHWISE_PACKED_CONSTANTS \
-    ABOARD_DEPTHWISE_PACKED_GROUPS( \
+    ABOARD_DEPTHWISE_PACKED_CONSTANTS("q2") \
+    ABOARD_DEPTHWISE_PACKED_FULL( \
         ABOARD_DEPTHWISE_PACKED_LOAD("q1") \
         ABOARD_DEPTHWISE_PACKED_SUM("r0", "q4") \
         ABOARD_DEPTHWISE_PACKED_SUM("r2", "q5") \
@@ -188,14 +279,14 @@ typedef struct {
     "movw %[left], %[strip_bytes]\n\t" \
     "vadd.i32 q5, q1, %[left]\n\t" \
     "vldrw.32 q4, [%[record]]\n\t" \
-    ABOARD_DEPTHWISE_PACKED_CONSTANTS \
-    ABOARD_DEPTHWISE_PACKED_GROUPS(ABOARD_DEPTHWISE_PACKED_ONE_SUMS("q5"))
+    ABOARD_DEPTHWISE_PACKED_CONSTANTS("q6") \
+    ABOARD_DEPTHWISE_PACKED_GROUPS(ABOARD_DEPTHWISE_PACKED_ONE_SUMS("q5"), "vadd.i32 q5, q5, %[left]\n\t")
 
 #define ABOARD_DEPTHWISE_PACKED_ONE_TEXT \
     ABOARD_DEPTHWISE_PACKED_START \
     "vldrw.32 q4, [%[record]]\n\t" \
-    ABOARD_DEPTHWISE_PACKED_CONSTANTS \
-    ABOARD_DEPTHWISE_PACKED_GROUPS(ABOARD_DEPTHWISE_PACKED_ONE_SUMS("q1"))
+    ABOARD_DEPTHWISE_PACKED_CONSTANTS("q6") \
+    ABOARD_DEPTHWISE_PACKED_GROUPS(ABOARD_DEPTHWISE_PACKED_ONE_SUMS("q1"), "")
 
 /** Part of a window: eight loads and products. */
 #define ABOARD_DEPTHWISE_PACKED_PART_SUM(op, weights, sum) \
@@ -248,11 +339,6 @@ typedef struct {
     "vldrw.32 " weights ", [%[record], #16 * " number "]\n\t" \
     ".endif\n\t"
 
-/** Constants of the epilogue follow the weights of all parts. */
-#define ABOARD_DEPTHWISE_PACKED_PARTS_CONSTANTS \
-    "ldrd %[strip], %[table], [%[record], #16 * %c[parts]]\n\t" \
-    "ldr r4, [%[record], #16 * %c[parts] + 8]\n\t"
-
 /** Instructions of a part. */
 #define ABOARD_DEPTHWISE_PACKED_PART_LENGTH 19
 
@@ -263,8 +349,8 @@ typedef struct {
     ABOARD_DEPTHWISE_PACKED_PARTS_WEIGHTS("1", "q5") \
     ABOARD_DEPTHWISE_PACKED_PARTS_WEIGHTS("2", "q6") \
     ABOARD_DEPTHWISE_PACKED_PARTS_WEIGHTS("3", "q7") \
-    ABOARD_DEPTHWISE_PACKED_ALL(ABOARD_DEPTHWISE_PACKED_PARTS_SUMS, \
-        ABOARD_DEPTHWISE_PACKED_EPILOGUE(ABOARD_DEPTHWISE_PACKED_PARTS_CONSTANTS, "r4"))
+    ABOARD_DEPTHWISE_PACKED_RESULTS("q2") \
+    ABOARD_DEPTHWISE_PACKED_ALL(ABOARD_DEPTHWISE_PACKED_PARTS_SUMS ABOARD_DEPTHWISE_PACKED_PARTS_EPILOGUE, "q2")
 
 /* clang-format on */
 

@@ -38,7 +38,7 @@ ABOARD_INLINE int16x8_t aboard_average_mve_sums(const aboard_pool2d_t *p, const 
     for (int32_t y = 0; y < w->rows; ++y) {
         const int8_t *x = aboard_row_s8(&p->in, in, w->row + y) + w->offset;
         for (int32_t left = w->cols; left > 0; --left) {
-            sums = vaddq_s16(sums, vldrbq_z_s16(x, some));
+            sums = vaddq_s16(sums, p->in.channels % 8 == 0 ? vldrbq_s16(x) : vldrbq_z_s16(x, some));
             x += p->in.pixel_stride;
         }
     }
@@ -101,7 +101,7 @@ ABOARD_INLINE void aboard_average_pool2d_rows_mve(const aboard_pool2d_s8_t *p, c
         for (int32_t r = first; r < last; ++r) {
             const int8_t *x = aboard_row_s8(from, in, r) + c;
             for (int32_t left = from->cols; left > 0; --left) {
-                more = vaddq_s16(more, vldrbq_z_s16(x, some));
+                more = vaddq_s16(more, from->channels % 8 == 0 ? vldrbq_s16(x) : vldrbq_z_s16(x, some));
                 x += from->pixel_stride;
             }
         }

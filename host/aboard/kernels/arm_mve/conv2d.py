@@ -27,6 +27,7 @@ from aboard.kernels.contract import (
 )
 from aboard.kernels.overlap import Reads, distance
 from aboard.kernels.registry import implements
+from aboard.kernels.select.price import flash_price
 from aboard.kernels.weights import padded
 from aboard.kernels.windowed import groups, sliding_window
 from aboard.ops import conv2d as op
@@ -50,6 +51,9 @@ _MAX_ROW = 128
 
 #: Largest address offset of a load or store of bytes.
 MAX_STEP = 127
+
+#: Channels and results from which four pixels are faster than windows of a chunk alone.
+_LEAST_CHANNELS, _MANY_RESULTS = 16, 4096
 
 
 def reach(rows: int, chunks: int, advance: int, unrolled: int = UNROLLED) -> dict[str, Literal]:
@@ -106,11 +110,17 @@ def _runs_on(node: Node, x: View, y: View) -> bool:
 
 
 def _alone(node: Node, x: View, y: View) -> bool:
-    """True if each window is one run of at most sixteen bytes of the input, and instructions can step over pixels."""
+    """True if each window is one run of at most sixteen bytes of the input, and instructions can step over pixels.
+
+    Many results are computed faster by four pixels, whose results are written as words.
+    """
     height, width = op.window(node)
     step = op.attributes(node).strides[1] * x.pixel_stride
     fits = height == 1 and width * x.channels <= CHUNK and y.channels % LANES == 0
-    return fits and line_buffer_cols(node, x) == 0 and max(step, y.pixel_stride) <= MAX_STEP
+    if not fits or line_buffer_cols(node, x) != 0 or max(step, y.pixel_stride) > MAX_STEP:
+        return False
+    words = four_pixels.aligned(x) and four_pixels.aligned(y) and width == 1 and y.channels >= _LEAST_CHANNELS
+    return not (words and math.prod(node.output.shape) >= _MANY_RESULTS)
 
 
 def pack(matrix: Array) -> Array:
@@ -211,6 +221,7 @@ class MveS8(Implementation):
         if found is None:
             unrolled, staged = self.knob("unroll", UNROLLED), self.knob("staged", 0) == 1
             return _pixel_pairs(node, x, y, matrix, result, unrolled, staged=staged)
+        found = four_pixels.priced(node, found, y, flash_price(target))
         return _four_pixels(node, x, y, found, matrix, result)
 
 
@@ -232,13 +243,14 @@ def _four_pixels(
     height = op.window(node)[0]
     return KernelCall(
         header=four_pixels.HEADER,
-        function=four_pixels.FUNCTION + ("_scattered" if four_pixels.scattered(node) else ""),
+        function=found.function + ("_scattered" if four_pixels.scattered(node) else ""),
         params_type="aboard_conv2d_four_pixels_mve_t",
         params=params,
         arguments=(
             InputArg(INPUT, "const int8_t *"),
             OutputArg(0, "int8_t *"),
             ConstantArg(four_pixels.pack(found, matrix, result)),
+            *found.offsets,
             ScratchArg(found.scratch(scratch_bytes(height, found.cols * x.channels, 0)), "int8_t *"),
         ),
         rows=y.rows,

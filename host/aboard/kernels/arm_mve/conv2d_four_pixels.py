@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
 
 from aboard.ir import Array, Node
 from aboard.kernels.arm_mve.epilogue import EpilogueForm, EpilogueMve
-from aboard.kernels.contract import Literal, PackedConstant, Scratch, View
+from aboard.kernels.arm_mve.four_pixels_columns import Gather
+from aboard.kernels.arm_mve.four_pixels_columns import possible as gathers
+from aboard.kernels.contract import ConstantArg, Literal, PackedConstant, Scratch, View
 from aboard.kernels.overlap import Reads
 from aboard.kernels.weights import padded
 from aboard.kernels.windowed import groups
@@ -28,8 +30,23 @@ HEADER, FUNCTION = "arm_mve/conv2d_four_pixels.h", "aboard_conv2d_four_pixels_mv
 #: Bytes of a chunk, pixels computed at once.
 CHUNK, PIXELS = 16, 4
 
+#: Channels that are written as a word, and the order in which pairs of them are computed.
+QUAD, _ALTERNATING = 4, (0, 2, 1, 3)
+
 #: Largest offset of a load, of a scattered result, and largest distance between rows of a window.
 _MAX_OFFSET, _MAX_SCATTER, _MAX_ADVANCE = 508, 0xFFFF, 4095
+
+#: Instructions of a chunk apart from its taps, of a tap and of an epilogue, and bytes of one: of the longer loop.
+_CHUNK, _TAP, _EPILOGUE, _INSTRUCTION = 3, 11, 18, 4
+
+#: Chunks times taps of windows in a line buffer without a loop over rows: ABOARD_FOUR_PIXELS_UNROLLED.
+_UNROLLED = 36
+
+#: Instructions that results in words save for four channels, and those for reading a pixel again.
+_SAVED, _AGAIN = 5, 2
+
+#: Sums of two channels, and bytes of the copies of their biases.
+_SUMS, _COPIES = 8, 24
 
 #: With fewer pixels than this, pixel pairs are faster.
 _LEAST_PIXELS = 3
@@ -65,6 +82,9 @@ class FourPixels:
         exact: True if a window is as long as its chunks.
         copies: True if the last pixels are copied for DIRECT.
         keeps: True if the line buffer keeps its content from one row of results to the next.
+        words: True if four channels of a pixel are written as a word.
+        begun: True if sums begin with biases from a copy for each pixel.
+        gather: The units that windows are gathered in for IM2COL; None if rows are copied.
     """
 
     source: Source
@@ -77,6 +97,21 @@ class FourPixels:
     exact: bool
     copies: bool = False
     keeps: bool = True
+    words: bool = False
+    begun: bool = False
+    gather: Gather | None = None
+
+    @property
+    def function(self) -> str:
+        """The C function for windows of contiguous rows."""
+        return FUNCTION + ("_gathered" if self.gather is not None else "")
+
+    @property
+    def offsets(self) -> tuple[ConstantArg, ...]:
+        """The argument behind the weights: offsets of the units of a window, if it is gathered."""
+        if self.gather is None:
+            return ()
+        return (ConstantArg(PackedConstant("offsets", self.gather.offsets(), align=CHUNK)),)
 
     @property
     def reads(self) -> Reads:
@@ -85,8 +120,8 @@ class FourPixels:
 
     def params(self) -> Mapping[str, Literal]:
         """Returns the fields of `aboard_conv2d_four_pixels_mve_t` after the views."""
-        names = ("source", "joined", "rows", "taps", "chunks", "distance", "exact")
-        return {name: int(getattr(self, name)) for name in names}
+        names = ("source", "joined", "rows", "taps", "chunks", "distance", "exact", "words", "begun")
+        return {name: int(getattr(self, name)) for name in names} | {"unit": self.gather.unit if self.gather else 0}
 
     def scratch(self, buffer_bytes: int) -> Scratch:
         """Returns the scratch: line buffer, im2col columns or pixels, and the bytes that vectors read beyond these."""
@@ -139,6 +174,33 @@ def possible(node: Node, x: View, y: View, result: EpilogueMve, *, sliding: bool
     return [each for each in found if each is not None]
 
 
+def priced(node: Node, found: FourPixels, y: View, price: float) -> FourPixels:
+    """Returns the source of windows with results in words, and with copies of biases, if these are worth their flash.
+
+    Args:
+        node: A convolution.
+        found: The source of its windows.
+        y: View of the result.
+        price: Instructions that a byte of flash must save.
+    """
+    channels, runs = y.channels // groups(node), math.ceil(y.rows * y.cols / PIXELS)
+    row = found.chunks * (_CHUNK + _TAP * found.taps)
+    unrolled = found.rows * found.chunks * found.taps <= _UNROLLED
+    # Sums of a loop over rows must begin with something.
+    copies = replace(found, begun=runs * (1 if unrolled else _SUMS + 1) >= price * _COPIES)
+    if channels % QUAD or not aligned(y):
+        return copies
+    code = _INSTRUCTION * (row * (found.rows if unrolled else 1) + _EPILOGUE)
+    # A further chunk takes the register that holds results, and the fourth pixel is read again.
+    saved = _SAVED - (_AGAIN if found.source is not Source.LINE_BUFFER and found.chunks > 1 else 0)
+    return replace(copies, words=saved * groups(node) * (channels // QUAD) * runs >= price * code)
+
+
+def aligned(view: View) -> bool:
+    """True if all pixels of a view are at multiples of 4 bytes."""
+    return all(bytes_ % 4 == 0 for bytes_ in (view.offset, view.row_stride, view.pixel_stride))
+
+
 def _joined(*views: View) -> int:
     """Returns the value of `FourPixels.joined` for views that all count."""
     if any(v.row_stride != v.cols * v.pixel_stride for v in views):
@@ -149,9 +211,8 @@ def _joined(*views: View) -> int:
 def _direct(node: Node, x: View, y: View) -> FourPixels | None:
     attrs = op.attributes(node)
     distance, chunks = attrs.strides[1] * x.pixel_stride, math.ceil(x.channels / CHUNK)
-    aligned = all(bytes_ % 4 == 0 for bytes_ in (x.offset, x.row_stride, x.pixel_stride))
     plain = op.window(node) == (1, 1) and groups(node) == 1 and not attrs.padding.any
-    if not (plain and aligned and distance + (chunks - 1) * CHUNK <= _MAX_OFFSET):
+    if not (plain and aligned(x) and distance + (chunks - 1) * CHUNK <= _MAX_OFFSET):
         return None
     joined = _joined(x, y) if attrs.strides == (1, 1) else 0
     exact = x.channels % CHUNK == 0
@@ -177,16 +238,34 @@ def _line_buffer(node: Node, x: View, y: View, *, sliding: bool) -> FourPixels |
 
 def _im2col(node: Node, x: View, y: View) -> FourPixels | None:
     attrs, (height, width), (down, right) = op.attributes(node), op.window(node), dilations(node)
-    chunks = math.ceil(height * width * x.channels // groups(node) / CHUNK)
-    # Copies of rows may read beyond the last row.
-    distance = (chunks + 1) * CHUNK
-    if distance + (chunks - 1) * CHUNK > _MAX_OFFSET:
-        return None
     lies = not attrs.padding.any and x.buffer_rows >= x.rows and x.pixel_stride == x.channels
     plain = lies and down == 1 and not scattered(node)
     cols = 0 if plain else (y.cols - 1) * attrs.strides[1] + reach(width, right)
+    gather = None if scattered(node) else _gather(node, x, cols)
+    if gather is None:
+        chunks = math.ceil(height * width * x.channels // groups(node) / CHUNK)
+        # Copies of rows may read beyond the last row.
+        distance = (chunks + 1) * CHUNK
+    else:
+        chunks, distance = gather.chunks, gather.chunks * CHUNK
+        cols = gather.stride // x.channels if cols else 0
+    if distance + (chunks - 1) * CHUNK > _MAX_OFFSET:
+        return None
     joined = 0 if scattered(node) else _joined(y)
-    return FourPixels(Source.IM2COL, joined, cols, 1, 1, chunks, distance, exact=True, keeps=keeps_lines(node, y))
+    return FourPixels(
+        Source.IM2COL, joined, cols, 1, 1, chunks, distance, exact=True, keeps=keeps_lines(node, y), gather=gather
+    )
+
+
+def _gather(node: Node, x: View, cols: int) -> Gather | None:
+    """Returns how windows are gathered from a line buffer of `cols` pixels, or from the input if that is 0."""
+    (height, width), stride = op.window(node), op.attributes(node).strides[1]
+    if cols == 0:
+        found = gathers(height, width * x.channels, stride * x.pixel_stride, (x.row_stride,), beyond=False)
+        return next((each for each in found if x.offset % each.unit == 0), None)
+    # A pixel more makes the length of rows even.
+    strides = tuple((cols + more) * x.channels for more in range(2))
+    return next(gathers(height, width * x.channels, stride * x.channels, strides, beyond=True), None)
 
 
 def rows_at_once(node: Node, found: FourPixels) -> int:
@@ -208,10 +287,18 @@ def growth(node: Node, found: FourPixels, rows: int) -> float:
 
 def pack(found: FourPixels, matrix: Array, result: EpilogueMve) -> PackedConstant:
     """Returns weights [channels, taps] and constants as a stream, two channels after two channels."""
-    pairs, rows = len(matrix) // 2, found.rows
+    pairs, rows, constants = len(matrix) // 2, found.rows, result.rows.T
+    if found.gather is not None:
+        matrix = found.gather.spread(matrix)
+    if found.words:
+        order = np.arange(len(matrix)).reshape(-1, QUAD)[:, _ALTERNATING].reshape(-1)
+        matrix, constants = matrix[order], constants[order]
     by_row = matrix.reshape(len(matrix) * rows, -1)
     full = padded(by_row.T, found.taps * CHUNK).T
     vectors = full.reshape(pairs, 2, rows, found.taps, found.chunks, CHUNK)
     weights = np.ascontiguousarray(vectors.transpose(0, 2, 4, 3, 1, 5)).reshape(pairs, -1).view(np.int8)
-    constants = np.ascontiguousarray(result.rows.T.astype("<i4")).view(np.int8).reshape(pairs, -1)
-    return PackedConstant("weights", np.concatenate([weights, constants], 1), align=CHUNK)
+    words = np.ascontiguousarray(constants.astype("<i4"))
+    begin = np.repeat(words[:, :1], PIXELS, 1) if found.begun else words[:, :0]
+    tail = words[:, 1:] if found.begun else words
+    parts = [np.ascontiguousarray(each).view(np.int8).reshape(pairs, -1) for each in (begin, weights, tail)]
+    return PackedConstant("weights", np.concatenate(parts, 1), align=CHUNK)

@@ -28,6 +28,7 @@ from aboard.kernels.contract import (
 )
 from aboard.kernels.overlap import Reads, distance
 from aboard.kernels.registry import implements
+from aboard.kernels.select.price import flash_price
 from aboard.kernels.weights import padded
 from aboard.kernels.windowed import sliding_window
 from aboard.ops import depthwise_conv2d as op
@@ -182,7 +183,8 @@ class MveS8(Implementation):
         if found is None:
             return _channels_at_once(node, x, y, matrix, result)
         stripes = _in_stripes(x, y)
-        params = packed.params(node, found, x, y, result, stripes=stripes)
+        pairs = packed.in_pairs(node, found, flash_price(target))
+        params = packed.params(node, found, x, y, result, stripes=stripes, pairs=pairs)
         return KernelCall(
             header=packed.HEADER,
             function=found.function,

@@ -42,6 +42,9 @@ MOST_STRIDE = _MAX_STEP // (4 * BLOCK)
 #: Instructions per channel and line outside of groups of eight results; in stripes results are found anew for each.
 _CALL, _CALL_IN_STRIPES = 20, 35
 
+#: Bytes of an instruction.
+_INSTRUCTION = 4
+
 #: Instructions of the other kernel for sixteen channels: per tap, per pixel and per row.
 _OTHER_TAP, _OTHER_PIXEL, _OTHER_ROW = 9.5, 36, 60
 
@@ -56,7 +59,7 @@ class Packing(IntEnum):
 
 
 #: Instructions per group of eight results; for windows of parts without those of each part.
-_GROUP = {Packing.FOUR: 27, Packing.ONE: 33, Packing.ONE_AXIS: 27, Packing.PARTS: 26}
+_GROUP = {Packing.FOUR: 25, Packing.ONE: 30, Packing.ONE_AXIS: 25, Packing.PARTS: 26}
 
 #: Instructions per part of a window and group of eight results, and for packing a word of sixteen channels.
 _PART, _PACK = 19, 14
@@ -275,6 +278,21 @@ def _used_lanes(channels: int) -> float:
     return BLOCK if channels in (1, 2, 4, 8) else channels / -(-channels // BLOCK)
 
 
+def in_pairs(node: Node, found: PackedGeometry, price: float) -> bool:
+    """True if a loop over two groups of results is worth its flash.
+
+    Args:
+        node: A depthwise convolution.
+        found: Its geometry.
+        price: Instructions that a byte of flash must save.
+    """
+    if found.packing is Packing.PARTS:
+        return False
+    whole = found.along.outputs // (8 // found.lines)
+    saved = node.output.shape[0] * node.output.shape[3] * found.passes * (whole // 2 * 2 - whole % 2)
+    return saved >= price * _GROUP[found.packing] * _INSTRUCTION
+
+
 def viewed(node: Node, found: PackedGeometry, y: View) -> PackedGeometry | None:
     """Returns `found`, or if it does not fit the view of the result, the cheapest geometry that copies as much."""
     if found.fits(y):
@@ -327,9 +345,12 @@ def _words(found: PackedGeometry, x: View) -> int:
 
 
 def params(
-    node: Node, found: PackedGeometry, x: View, y: View, result: EpilogueMve, *, stripes: bool
+    node: Node, found: PackedGeometry, x: View, y: View, result: EpilogueMve, *, stripes: bool, pairs: bool
 ) -> dict[str, Literal]:
-    """Returns the fields of `aboard_depthwise_packed_mve_t`; with `stripes`, a call computes some rows."""
+    """Returns the fields of `aboard_depthwise_packed_mve_t`.
+
+    With `stripes`, a call computes some rows; with `pairs`, a loop computes two groups of results.
+    """
     shape = node.input(INPUT).shape
     return {
         "across": _axis(found.across, found.parts[0], x, y),
@@ -337,6 +358,7 @@ def params(
         "form": int(found.packing),
         "lines": found.lines,
         "slab": found.passes if found.whole else 1,
+        "pairs": int(pairs),
         "stripes": int(stripes),
         "in": x.literal(),
         "out": y.literal(),

@@ -56,12 +56,17 @@ def pack(matrix: Array) -> Array:
 
 
 def pack_eights(matrix: Array, result: EpilogueMve) -> Array:
-    """Returns weights [channels, inputs] and constants as a stream; of every eight channels, the even ones first."""
+    """Returns weights [channels, inputs] and constants as a stream; of every eight channels, the even ones first.
+
+    Biases come before the weights, other constants after them.
+    """
     blocks = len(matrix) // BLOCK
     order = (np.arange(len(matrix)).reshape(blocks, BLOCK)[:, _EVEN_FIRST]).reshape(-1)
     weights = _blocks(matrix[order], BLOCK).reshape(blocks, -1).view(np.int8)
     constants = result.rows[:, order].reshape(len(result.rows), blocks, BLOCK).swapaxes(0, 1).astype("<i4")
-    return np.concatenate([weights, np.ascontiguousarray(constants).reshape(blocks, -1).view(np.int8)], 1)
+    words = np.ascontiguousarray(constants).reshape(blocks, -1).view(np.int8)
+    biases = words.shape[1] // len(result.rows)
+    return np.concatenate([words[:, :biases], weights, words[:, biases:]], 1)
 
 
 def _in_eights(matrix: Array, result: EpilogueMve) -> bool:

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file arm_mve/four_pixels_layer.h
+ * Parameters of conv2d_four_pixels.h, and the computation of all channels of four pixels.
+ */
+#ifndef ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_LAYER_H
+#define ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_LAYER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "aboard/config.h"
+#include "aboard/view.h"
+#include "epilogue.h"
+#include "four_pixels.h"
+#include "helium.h"
+#include "length.h"
+#include "line_buffer.h"
+#include "sums.h"
+
+/** Windows of a pixel are read in place. */
+#define ABOARD_FOUR_PIXELS_DIRECT 0
+/** Windows are read from the line buffer; a row of the result has four pixels or more. */
+#define ABOARD_FOUR_PIXELS_LINE_BUFFER 1
+/** Windows are copied, each into an im2col column. */
+#define ABOARD_FOUR_PIXELS_IM2COL 2
+
+/** Pixels computed at once. */
+#define ABOARD_FOUR_PIXELS 4
+
+/** Chunks times taps of windows in a line buffer that are computed without a loop over rows. */
+#define ABOARD_FOUR_PIXELS_UNROLLED 36
+
+/** Parameters of aboard_conv2d_four_pixels_mve. */
+typedef struct {
+    aboard_mve_line_buffer_t line_buffer; /**< Input, window and padding. */
+    aboard_view_t out;                    /**< Any view. */
+    int32_t source;                       /**< ABOARD_FOUR_PIXELS_DIRECT, _LINE_BUFFER or _IM2COL. */
+    int32_t joined;   /**< 1: rows of the result are contiguous, and for DIRECT also rows of the input; 2: as 1, except
+                           at the end of a rolling buffer. */
+    int32_t rows;     /**< Rows of a window in a line buffer, else 1. */
+    int32_t taps;     /**< Pixels of a window's row if neighbouring windows share loads, else 1; at most 5. */
+    int32_t chunks;   /**< Chunks of a tap. */
+    int32_t distance; /**< Bytes from one window to the next, a multiple of 4. */
+    int32_t exact;    /**< 1: a window is as long as its chunks. */
+    int32_t unit;     /**< For IM2COL, bytes of a unit that windows are gathered in: 1, 2 or 4; 0: rows are copied. */
+    int32_t words;    /**< 1: four channels of a pixel are written as a word: results are at multiples of 4 bytes, and
+                           of every four channels the first and the third come before the others. */
+    int32_t begun;    /**< 1: before the weights of two channels come eight words that their sums begin with. */
+    aboard_mve_epilogue_t epilogue; /**< ABOARD_MVE_SINGLE_ROUNDING or ABOARD_MVE_RIGHT, without limits. */
+} aboard_conv2d_four_pixels_mve_t;
+
+/** Addresses of the results of two channels of four pixels, or of the four bytes before words of four channels. With
+ * fewer than four last pixels, the last one is repeated. */
+typedef union {
+    uint16_t results[8];
+    uint32_t words[4];
+} aboard_four_pixels_table_t;
+
+/** Fills a table for `count` pixels. */
+ABOARD_INLINE void aboard_four_pixels_fill(const aboard_conv2d_four_pixels_mve_t *p, int32_t count,
+                                           aboard_four_pixels_table_t *table) {
+    if (p->words) {
+        ABOARD_UNROLL(4)
+        for (int32_t lane = 0; lane < 4; ++lane) {
+            table->words[lane] = (uint32_t)(ABOARD_MIN(lane, count - 1) * p->out.pixel_stride - 4);
+        }
+        return;
+    }
+    ABOARD_UNROLL(8)
+    for (int32_t lane = 0; lane < 8; ++lane) {
+        table->results[lane] = (uint16_t)(ABOARD_MIN(lane / 2, count - 1) * p->out.pixel_stride + lane % 2);
+    }
+}
+
+/** Fills a table for the last pixels of `rows` rows that follow each other. */
+ABOARD_INLINE void aboard_four_pixels_fill_last(const aboard_conv2d_four_pixels_mve_t *p, int32_t rows,
+                                                aboard_four_pixels_table_t *table) {
+    aboard_four_pixels_fill(p, (rows * p->out.cols - 1) % ABOARD_FOUR_PIXELS + 1, table);
+}
+
+/** Rows from `row` on, before `last`, whose pixels follow each other without gaps. */
+ABOARD_INLINE int32_t aboard_four_pixels_together(const aboard_conv2d_four_pixels_mve_t *p, int32_t row, int32_t last) {
+    if (p->joined == 0) {
+        return 1;
+    }
+    if (p->joined == 1) {
+        return last - row;
+    }
+    const int32_t out = aboard_rows_together(&p->out, row, last - row);
+    return p->source == ABOARD_FOUR_PIXELS_DIRECT ? aboard_rows_together(&p->line_buffer.in, row, out) : out;
+}
+
+/** Channels of the result in a group. */
+ABOARD_INLINE int32_t aboard_four_pixels_channels(const aboard_conv2d_four_pixels_mve_t *p) {
+    return p->out.channels / p->line_buffer.groups;
+}
+
+#if ABOARD_MVE_ASM
+
+/* Formatted by hand: lists of operands. */
+/* clang-format off */
+
+#define ABOARD_FOUR_PIXELS_ASM(text, length) \
+    __asm__ volatile(text length \
+                     : [x] "+r"(x), [x2] "+r"(table), [w] "+r"(w), [out] "+r"(out), [left] "=&r"(left) \
+                     : [pairs] "i"(aboard_four_pixels_channels(p) / 2), [chunks] "i"(p->chunks), [distance] "i"(p->distance), \
+                       [taps] "i"(p->taps), [rows] "i"(p->rows), [advance] "i"(advance), \
+                       [words] "i"(p->words), [begun] "i"(p->begun), [held] "i"(held), [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
+                       [zero_point] "i"(p->epilogue.zero_point) \
+                     : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7")
+
+/* clang-format on */
+
+#define ABOARD_FOUR_PIXELS_RUN(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_RUN, length)
+#define ABOARD_FOUR_PIXELS_WINDOWS(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_WINDOWS, length)
+#define ABOARD_FOUR_PIXELS_LOOPED(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_LOOPED, length)
+
+/** Computes all channels of four pixels, whose first window is at `x`. */
+ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, const int8_t *w,
+                                      const aboard_four_pixels_table_t *table, int8_t *out) {
+    const int32_t advance =
+        p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER ? aboard_mve_line_buffer_stride(&p->line_buffer) : 0;
+    const int32_t row = p->chunks * (ABOARD_MVE_FOUR_PIXELS_CHUNK_LENGTH + ABOARD_MVE_FOUR_PIXELS_TAP_LENGTH * p->taps);
+    /* The register that holds results: the one of further chunks of a run, or that of the fourth pixel. */
+    const int32_t held = p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER || p->chunks == 1 || !p->words ? 6 : 3;
+    const int32_t copies = 1 + p->words;
+    const int32_t epilogues = p->words * ABOARD_MVE_FOUR_PIXELS_EPILOGUE_LENGTH;
+    int32_t left;
+    if (p->source != ABOARD_FOUR_PIXELS_LINE_BUFFER) {
+        ABOARD_MVE_SIZED(copies * ABOARD_MVE_FOUR_PIXELS_RUN_LENGTH * (p->chunks - 2) + epilogues,
+                         ABOARD_FOUR_PIXELS_RUN);
+    } else if (p->rows * p->chunks * p->taps <= ABOARD_FOUR_PIXELS_UNROLLED) {
+        ABOARD_MVE_SIZED(copies * p->rows * (row + 2) - 2 * ABOARD_MVE_FOUR_PIXELS_ROW_LINES + epilogues,
+                         ABOARD_FOUR_PIXELS_WINDOWS);
+    } else {
+        ABOARD_MVE_SIZED(copies * (row + p->rows) - ABOARD_MVE_FOUR_PIXELS_ROW_LINES + epilogues,
+                         ABOARD_FOUR_PIXELS_LOOPED);
+    }
+}
+
+#else
+
+/** Computes all channels of four pixels, whose first window is at `x`. */
+ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, const int8_t *w,
+                                      const aboard_four_pixels_table_t *table, int8_t *out) {
+    const int32_t advance =
+        p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER ? aboard_mve_line_buffer_stride(&p->line_buffer) : 0;
+    for (int32_t n = 0; n < aboard_four_pixels_channels(p); n += 2) {
+        int32_t sums[8] = {0};
+        int32_t begin[8] = {0};
+        int32_t constants[2][3];
+        if (p->begun) {
+            memcpy(begin, w, sizeof(begin));
+            w += sizeof(begin);
+        }
+        for (int32_t at = 0; at < p->rows * p->chunks * p->taps; ++at) {
+            const int32_t tap = at % p->taps;
+            const int32_t chunk = at / p->taps % p->chunks;
+            const int8_t *const from = x + at / p->taps / p->chunks * advance + chunk * ABOARD_MVE_CHUNK;
+            for (int32_t lane = 0; lane < 8; ++lane) {
+                sums[lane] += aboard_mve_chunk(from + (lane / 2 + tap) * p->distance, w + lane % 2 * ABOARD_MVE_CHUNK);
+            }
+            w += 2 * ABOARD_MVE_CHUNK;
+        }
+        for (int32_t channel = 0; channel < 2; ++channel) {
+            const size_t bytes = p->begun ? 8 : 12;
+            constants[channel][0] = begin[4 * channel];
+            memcpy(constants[channel] + p->begun, w, bytes);
+            w += bytes;
+        }
+        for (int32_t lane = 0; lane < 8; ++lane) {
+            const int32_t *const c = constants[lane % 2];
+            /* With words, lanes are channels 0 and 2, and then 1 and 3. */
+            int8_t *const to = p->words ? out + (int32_t)table->words[lane / 2] + 4 + n - n % 4 / 2 + lane % 2 * 2
+                                        : out + n + table->results[lane];
+            *to = aboard_mve_result(&p->epilogue, sums[lane], c[0], 0, c[1], c[2]);
+        }
+    }
+}
+
+#endif
+
+#endif
