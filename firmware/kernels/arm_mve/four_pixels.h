@@ -20,7 +20,7 @@
 
 /** Reads the table. Of words it becomes addresses, which the stores advance by four bytes before they write. */
 #define ABOARD_MVE_FOUR_PIXELS_TABLE \
-    ".if %c[in_words]\n\t" \
+    ".if %c[words]\n\t" \
     "vldrw.32 q7, [%[x2]]\n\t" \
     "vadd.i32 q7, q7, %[out]\n\t" \
     ".else\n\t" \
@@ -29,10 +29,10 @@
 
 /** For every two channels, or for the first and the second two of every four: `sums`, and then results. */
 #define ABOARD_MVE_FOUR_PIXELS(sums) \
-    "movw %[left], #(%c[pairs] >> %c[in_words])\n\t" \
+    "movw %[left], #(%c[pairs] >> %c[words])\n\t" \
     "1:\n\t" \
     ".set aboard_second, 0\n\t" \
-    ".rept 1 + %c[in_words]\n\t" \
+    ".rept 1 + %c[words]\n\t" \
     ".if %c[begun]\n\t" \
     "ldm %[w]!, {r0, r2, r4, r6, r8, r10, r12, lr}\n\t" \
     ".endif\n\t" \
@@ -52,7 +52,7 @@
 
 /** Writes eight results; or the even bytes of sixteen into a register that is free, and after the odd ones all of them. */
 #define ABOARD_MVE_FOUR_PIXELS_STORE \
-    ".if %c[in_words] == 0\n\t" \
+    ".if %c[words] == 0\n\t" \
     "vqmovnb.s16 q4, q4\n\t" \
     "vstrb.16 q4, [%[out], q7]\n\t" \
     "add %[out], %[out], #2\n\t" \

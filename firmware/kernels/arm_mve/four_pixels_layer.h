@@ -45,8 +45,8 @@ typedef struct {
     int32_t distance; /**< Bytes from one window to the next, a multiple of 4. */
     int32_t exact;    /**< 1: a window is as long as its chunks. */
     int32_t unit;     /**< For IM2COL, bytes of a unit that windows are gathered in: 1, 2 or 4; 0: rows are copied. */
-    int32_t in_words; /**< 1: four channels of a pixel are written as a word: results are at multiples of 4 bytes, and
-                        of every four channels the first and the third come before the others. */
+    int32_t words;    /**< 1: four channels of a pixel are written as a word: results are at multiples of 4 bytes, and
+                           of every four channels the first and the third come before the others. */
     int32_t begun;    /**< 1: before the weights of two channels come eight words that their sums begin with. */
     aboard_mve_epilogue_t epilogue; /**< ABOARD_MVE_SINGLE_ROUNDING or ABOARD_MVE_RIGHT, without limits. */
 } aboard_conv2d_four_pixels_mve_t;
@@ -61,7 +61,7 @@ typedef union {
 /** Fills a table for `count` pixels. */
 ABOARD_INLINE void aboard_four_pixels_fill(const aboard_conv2d_four_pixels_mve_t *p, int32_t count,
                                            aboard_four_pixels_table_t *table) {
-    if (p->in_words) {
+    if (p->words) {
         ABOARD_UNROLL(4)
         for (int32_t lane = 0; lane < 4; ++lane) {
             table->words[lane] = (uint32_t)(ABOARD_MIN(lane, count - 1) * p->out.pixel_stride - 4);
@@ -107,7 +107,7 @@ ABOARD_INLINE int32_t aboard_four_pixels_channels(const aboard_conv2d_four_pixel
                      : [x] "+r"(x), [x2] "+r"(table), [w] "+r"(w), [out] "+r"(out), [left] "=&r"(left) \
                      : [pairs] "i"(aboard_four_pixels_channels(p) / 2), [chunks] "i"(p->chunks), [distance] "i"(p->distance), \
                        [taps] "i"(p->taps), [rows] "i"(p->rows), [advance] "i"(advance), \
-                       [in_words] "i"(p->in_words), [begun] "i"(p->begun), [held] "i"(held), [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
+                       [words] "i"(p->words), [begun] "i"(p->begun), [held] "i"(held), [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
                        [zero_point] "i"(p->epilogue.zero_point) \
                      : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7")
 
@@ -124,9 +124,9 @@ ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, 
         p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER ? aboard_mve_line_buffer_stride(&p->line_buffer) : 0;
     const int32_t row = p->chunks * (ABOARD_MVE_FOUR_PIXELS_CHUNK_LENGTH + ABOARD_MVE_FOUR_PIXELS_TAP_LENGTH * p->taps);
     /* The register that holds results: the one of further chunks of a run, or that of the fourth pixel. */
-    const int32_t held = p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER || p->chunks == 1 || !p->in_words ? 6 : 3;
-    const int32_t copies = 1 + p->in_words;
-    const int32_t epilogues = p->in_words * ABOARD_MVE_FOUR_PIXELS_EPILOGUE_LENGTH;
+    const int32_t held = p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER || p->chunks == 1 || !p->words ? 6 : 3;
+    const int32_t copies = 1 + p->words;
+    const int32_t epilogues = p->words * ABOARD_MVE_FOUR_PIXELS_EPILOGUE_LENGTH;
     int32_t left;
     if (p->source != ABOARD_FOUR_PIXELS_LINE_BUFFER) {
         ABOARD_MVE_SIZED(copies * ABOARD_MVE_FOUR_PIXELS_RUN_LENGTH * (p->chunks - 2) + epilogues,
@@ -173,8 +173,8 @@ ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, 
         for (int32_t lane = 0; lane < 8; ++lane) {
             const int32_t *const c = constants[lane % 2];
             /* With words, lanes are channels 0 and 2, and then 1 and 3. */
-            int8_t *const to = p->in_words ? out + (int32_t)table->words[lane / 2] + 4 + n - n % 4 / 2 + lane % 2 * 2
-                                           : out + n + table->results[lane];
+            int8_t *const to = p->words ? out + (int32_t)table->words[lane / 2] + 4 + n - n % 4 / 2 + lane % 2 * 2
+                                        : out + n + table->results[lane];
             *to = aboard_mve_result(&p->epilogue, sums[lane], c[0], 0, c[1], c[2]);
         }
     }

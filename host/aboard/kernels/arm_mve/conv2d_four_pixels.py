@@ -82,7 +82,7 @@ class FourPixels:
         exact: True if a window is as long as its chunks.
         copies: True if the last pixels are copied for DIRECT.
         keeps: True if the line buffer keeps its content from one row of results to the next.
-        in_words: True if four channels of a pixel are written as a word.
+        words: True if four channels of a pixel are written as a word.
         begun: True if sums begin with biases from a copy for each pixel.
         gather: The units that windows are gathered in for IM2COL; None if rows are copied.
     """
@@ -97,7 +97,7 @@ class FourPixels:
     exact: bool
     copies: bool = False
     keeps: bool = True
-    in_words: bool = False
+    words: bool = False
     begun: bool = False
     gather: Gather | None = None
 
@@ -120,7 +120,7 @@ class FourPixels:
 
     def params(self) -> Mapping[str, Literal]:
         """Returns the fields of `aboard_conv2d_four_pixels_mve_t` after the views."""
-        names = ("source", "joined", "rows", "taps", "chunks", "distance", "exact", "in_words", "begun")
+        names = ("source", "joined", "rows", "taps", "chunks", "distance", "exact", "words", "begun")
         return {name: int(getattr(self, name)) for name in names} | {"unit": self.gather.unit if self.gather else 0}
 
     def scratch(self, buffer_bytes: int) -> Scratch:
@@ -193,7 +193,7 @@ def priced(node: Node, found: FourPixels, y: View, price: float) -> FourPixels:
     code = _INSTRUCTION * (row * (found.rows if unrolled else 1) + _EPILOGUE)
     # A further chunk takes the register that holds results, and the fourth pixel is read again.
     saved = _SAVED - (_AGAIN if found.source is not Source.LINE_BUFFER and found.chunks > 1 else 0)
-    return replace(copies, in_words=saved * groups(node) * (channels // QUAD) * runs >= price * code)
+    return replace(copies, words=saved * groups(node) * (channels // QUAD) * runs >= price * code)
 
 
 def aligned(view: View) -> bool:
@@ -290,7 +290,7 @@ def pack(found: FourPixels, matrix: Array, result: EpilogueMve) -> PackedConstan
     pairs, rows, constants = len(matrix) // 2, found.rows, result.rows.T
     if found.gather is not None:
         matrix = found.gather.spread(matrix)
-    if found.in_words:
+    if found.words:
         order = np.arange(len(matrix)).reshape(-1, QUAD)[:, _ALTERNATING].reshape(-1)
         matrix, constants = matrix[order], constants[order]
     by_row = matrix.reshape(len(matrix) * rows, -1)
