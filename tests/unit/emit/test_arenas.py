@@ -56,8 +56,8 @@ def test_weights_lie_in_a_section_of_their_region() -> None:
 
 
 def test_a_region_that_holds_all_leaves_the_api_as_it_is() -> None:
-    plain = aboard.compile(DIGITS, target="st/nucleo_h743zi")
-    for target in ("st/nucleo_h743zi -arena=dtcm,axi_sram", "st/nucleo_h743zi -arena=dtcm"):
+    plain = aboard.compile(DIGITS, target="st/nucleo_h743zi -opt=speed")
+    for target in ("st/nucleo_h743zi -opt=speed -arena=dtcm,axi_sram", "st/nucleo_h743zi -opt=speed -arena=dtcm"):
         module = aboard.compile(DIGITS, target=target)
         assert [arena.region for arena in module.manifest.arenas] == ["dtcm"]
         for path, text in module.files.items():
