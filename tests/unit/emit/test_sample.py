@@ -111,7 +111,7 @@ def test_a_kernel_that_reads_what_it_has_overwritten_fails(tmp_path: Path) -> No
         return next((found for found in able if found.name == "dsp_points_s8"), None)
 
     with strategy.forced(points):
-        module = aboard.compile(DIGITS, target="c -mcpu=cortex-m4 -opt=speed", name="digits")
+        module = aboard.compile(DIGITS, target="c -mcpu=cortex-m4 -input=kept", name="digits")
     wrong = {"src/kernels/arm_dsp/pointwise.h": ("aboard_dsp_load(pixel + k)", "aboard_dsp_load(x + k)")}
     assert outcome(module, tmp_path / "a", ("-Wno-unused",), changes=wrong) == (
         1,
