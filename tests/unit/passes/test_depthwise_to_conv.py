@@ -66,9 +66,11 @@ class Depthwise:
 M55 = DepthwiseToConv("cortex-m55")
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.float32])
-def test_one_channel_is_a_convolution(dtype: type) -> None:
-    graph = check_rewrite(Depthwise(dtype=dtype).model(), M55)
+@pytest.mark.parametrize(
+    ("dtype", "core"), [(np.int8, "cortex-m55"), (np.int16, "cortex-m4"), (np.float32, "cortex-m55")]
+)
+def test_one_channel_is_a_convolution(dtype: type, core: str) -> None:
+    graph = check_rewrite(Depthwise(dtype=dtype).model(), DepthwiseToConv(core))
     assert kinds(graph) == ["conv2d"]
     weights = graph.nodes[0].input(1)
     assert weights.shape == (8, 4, 3, 1)
@@ -85,8 +87,7 @@ def test_what_costs_more_stays() -> None:
     assert kinds(check_rewrite(Depthwise().model(), DepthwiseToConv())) == ["depthwise_conv2d"]
 
 
-@pytest.mark.parametrize("core", ["cortex-m4", "cortex-m55"])
-@pytest.mark.parametrize("opt", ["speed", "size"])
+@pytest.mark.parametrize(("core", "opt"), [("cortex-m4", "speed"), ("cortex-m55", "speed"), ("cortex-m55", "size")])
 def test_a_first_layer_of_keyword_spotting_costs_less(core: str, opt: str) -> None:
     model, target = Depthwise((49, 40), (10, 4), 8, stride=2).model(), Target(f"c -mcpu={core} -opt={opt}")
     before = check_rewrite(model, DepthwiseToConv(), seeds=1).nodes[0]
