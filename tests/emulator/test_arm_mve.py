@@ -165,6 +165,16 @@ def test_matrices_row_by_row() -> None:
     check([(layer.model(), layer.input()) for layer in layers], kernel=mve_layers.ROWS)
 
 
+def test_gathered_windows_of_many_chunks() -> None:
+    # Four windows at once had more addresses than gcc found registers for in this layer.
+    options = {"Padding": "VALID", "StrideH": 1, "StrideW": 2, "DilationHFactor": 4, "DilationWFactor": 4}
+    layer = Layer(
+        "CONV_2D", (2, 20, 8, 33), (4, 4, 1, 33), (2, 8, 4, 4), 0, {**options, "FusedActivationFunction": "RELU"},
+        seed=2968, zero_point_in=3, zero_point_out=-128,
+    )  # fmt: skip
+    check([(layer.model(), layer.input())])
+
+
 def test_long_sums_go_through_a_loop() -> None:
     check([(layer.model(), layer.input()) for layer in mve_layers.long_sums()])
 

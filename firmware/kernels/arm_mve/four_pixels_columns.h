@@ -61,18 +61,13 @@ ABOARD_INLINE void aboard_four_pixels_four(const aboard_conv2d_four_pixels_mve_t
                      "vldrw.32 q0, [%[offsets], #16 * aboard_chunk]\n\t" \
                      load " q1, [%[x0], q0]\n\t" \
                      load " q2, [%[x1], q0]\n\t" \
-                     load " q3, [%[x2], q0]\n\t" \
-                     load " q4, [%[x3], q0]\n\t" \
                      "vstrw.32 q1, [%[y0], #16 * aboard_chunk]\n\t" \
                      "vstrw.32 q2, [%[y1], #16 * aboard_chunk]\n\t" \
-                     "vstrw.32 q3, [%[y2], #16 * aboard_chunk]\n\t" \
-                     "vstrw.32 q4, [%[y3], #16 * aboard_chunk]\n\t" \
                      ".set aboard_chunk, aboard_chunk + 1\n\t" \
                      ".endr" length \
-                     : : [x0] "r"(x[0]), [x1] "r"(x[1]), [x2] "r"(x[2]), [x3] "r"(x[3]), [y0] "r"(y[0]), \
-                         [y1] "r"(y[1]), [y2] "r"(y[2]), [y3] "r"(y[3]), [offsets] "r"(offsets), \
-                         [chunks] "i"(p->chunks) \
-                     : "q0", "q1", "q2", "q3", "q4", "memory")
+                     : : [x0] "r"(w.from[0]), [x1] "r"(w.from[1]), [y0] "r"(w.to[0]), [y1] "r"(w.to[1]), \
+                         [offsets] "r"(offsets), [chunks] "i"(p->chunks) \
+                     : "q0", "q1", "q2", "memory")
 
 /* clang-format on */
 
@@ -80,10 +75,15 @@ ABOARD_INLINE void aboard_four_pixels_four(const aboard_conv2d_four_pixels_mve_t
 #define ABOARD_FOUR_PIXELS_GATHER_HALVES(length) ABOARD_FOUR_PIXELS_GATHER("vldrh.u16", length)
 #define ABOARD_FOUR_PIXELS_GATHER_WORDS(length) ABOARD_FOUR_PIXELS_GATHER("vldrw.u32", length)
 
-/** Gathers windows at `x` into im2col columns `y`, four at a time, in units whose offsets are `offsets`. */
-ABOARD_INLINE void aboard_four_pixels_gather(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *const *x,
-                                             int8_t *const *y, const int8_t *offsets) {
-    const int32_t repeated = 9 * (p->chunks - 1);
+/**
+ * Gathers two windows into im2col columns, in units whose offsets are `offsets`.
+ *
+ * Four windows would read the offsets once, but their nine addresses are more than gcc finds registers for in some
+ * layers.
+ */
+ABOARD_INLINE void aboard_four_pixels_gather(const aboard_conv2d_four_pixels_mve_t *p, aboard_mve_windows_t w,
+                                             const int8_t *offsets) {
+    const int32_t repeated = 5 * (p->chunks - 1);
     if (p->unit == 1) {
         ABOARD_MVE_SIZED(repeated, ABOARD_FOUR_PIXELS_GATHER_BYTES);
     } else if (p->unit == 2) {
@@ -95,15 +95,14 @@ ABOARD_INLINE void aboard_four_pixels_gather(const aboard_conv2d_four_pixels_mve
 
 #else
 
-/** Gathers windows at `x` into im2col columns `y`, four at a time, in units whose offsets are `offsets`. */
-ABOARD_INLINE void aboard_four_pixels_gather(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *const *x,
-                                             int8_t *const *y, const int8_t *offsets) {
-    for (int32_t i = 0; i < ABOARD_FOUR_PIXELS; ++i) {
-        for (int32_t at = 0; at < p->chunks * ABOARD_MVE_CHUNK; at += p->unit) {
-            uint32_t offset = 0;
-            memcpy(&offset, offsets + at, (size_t)p->unit);
-            memcpy(y[i] + at, x[i] + offset, (size_t)p->unit);
-        }
+/** The function above in C. */
+ABOARD_INLINE void aboard_four_pixels_gather(const aboard_conv2d_four_pixels_mve_t *p, aboard_mve_windows_t w,
+                                             const int8_t *offsets) {
+    for (int32_t at = 0; at < p->chunks * ABOARD_MVE_CHUNK; at += p->unit) {
+        uint32_t offset = 0;
+        memcpy(&offset, offsets + at, (size_t)p->unit);
+        memcpy(w.to[0] + at, w.from[0] + offset, (size_t)p->unit);
+        memcpy(w.to[1] + at, w.from[1] + offset, (size_t)p->unit);
     }
 }
 
@@ -123,23 +122,15 @@ ABOARD_INLINE int32_t aboard_four_pixels_more(const aboard_conv2d_four_pixels_mv
     const int32_t whole = p->out.cols % ABOARD_FOUR_PIXELS == 0 || (waiting == 0 && left >= ABOARD_FOUR_PIXELS);
     if (p->unit > 0) {
         const int32_t more = whole ? ABOARD_FOUR_PIXELS : ABOARD_MIN(left, ABOARD_FOUR_PIXELS - waiting);
-        const int8_t *from[ABOARD_FOUR_PIXELS];
-        int8_t *to[ABOARD_FOUR_PIXELS];
-        if (whole) {
-            ABOARD_UNROLL(4)
-            for (int32_t i = 0; i < ABOARD_FOUR_PIXELS; ++i) {
-                from[i] = x + i * step;
-                to[i] = columns + i * p->distance;
-            }
-            aboard_four_pixels_gather(p, from, to, offsets);
-            return ABOARD_FOUR_PIXELS;
+        ABOARD_UNROLL(2)
+        for (int32_t i = 0; i < ABOARD_FOUR_PIXELS; i += 2) {
+            const int32_t from[2] = {whole ? i : ABOARD_MIN(i, more - 1), whole ? i + 1 : ABOARD_MIN(i + 1, more - 1)};
+            const int32_t to[2] = {whole ? i : ABOARD_MIN(waiting + i, ABOARD_FOUR_PIXELS - 1),
+                                   whole ? i + 1 : ABOARD_MIN(waiting + i + 1, ABOARD_FOUR_PIXELS - 1)};
+            const aboard_mve_windows_t windows = {{x + from[0] * step, x + from[1] * step},
+                                                  {columns + to[0] * p->distance, columns + to[1] * p->distance}};
+            aboard_four_pixels_gather(p, windows, offsets);
         }
-        ABOARD_UNROLL(4)
-        for (int32_t i = 0; i < ABOARD_FOUR_PIXELS; ++i) {
-            from[i] = x + ABOARD_MIN(i, more - 1) * step;
-            to[i] = columns + ABOARD_MIN(waiting + i, ABOARD_FOUR_PIXELS - 1) * p->distance;
-        }
-        aboard_four_pixels_gather(p, from, to, offsets);
         return more;
     }
     if (p->line_buffer.cols > 0 && waiting == 0 && left >= ABOARD_FOUR_PIXELS) {
