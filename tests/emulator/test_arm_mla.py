@@ -6,41 +6,18 @@ Each image carries several models, because building one takes longer than runnin
 from __future__ import annotations
 
 import itertools
-import tempfile
-from collections.abc import Sequence
-from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-import aboard
-from aboard.kernels.select import strategy
-from support import oracle
 from support.examples import beyond_the_simplest, either
-from support.mla_layers import NAME, extreme, layers
-from support.preferred import preferred
+from support.mla_layers import KERNELS, extreme
 from support.weighted_models import Layer
 
 BOARD = "arm/mps2_an385"
 BATCH = 10
-KINDS = ("CONV_2D", "CONV_2D", "FULLY_CONNECTED")
-
-
-def check(drawn: Sequence[Layer]) -> None:
-    """Fails unless all layers, in one image, give the reference's bytes, with kernels that use MLA alone."""
-    cases = [(layer.model(), layer.input()) for layer in drawn]
-    with strategy.forced(preferred(NAME)):
-        modules = [aboard.compile(model, board=BOARD, name=f"m{i}") for i, (model, _) in enumerate(cases)]
-    assert {node.implementation for module in modules for node in module.manifest.nodes} == {NAME}
-    with tempfile.TemporaryDirectory() as folder:
-        project = aboard.create(modules, board=BOARD, path=Path(folder) / "project")
-        project.build()
-        with project.session() as device:
-            for number, (model, x) in enumerate(cases):
-                (wanted,) = oracle.tflm(model, x)
-                np.testing.assert_array_equal(device.run(x, model=f"m{number}"), wanted, err_msg=f"model {number}")
+KINDS = ("CONV_2D", *KERNELS.kinds)
 
 
 # Without shrinking: an example takes seconds, and the message names the layer.
@@ -50,9 +27,9 @@ def check(drawn: Sequence[Layer]) -> None:
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],
 )
-@given(beyond_the_simplest(st.lists(st.sampled_from(KINDS).flatmap(layers), min_size=BATCH, max_size=BATCH)))
+@given(beyond_the_simplest(st.lists(st.sampled_from(KINDS).flatmap(KERNELS.layers), min_size=BATCH, max_size=BATCH)))
 def test_random_layers(drawn: list[Layer]) -> None:
-    check(drawn)
+    KERNELS.check(drawn, BOARD)
 
 
 def pointwise(depth: int, channels: int, zero_point: int, activation: str = "NONE") -> Layer:
@@ -74,14 +51,16 @@ def test_every_entry_of_the_unrolled_loops(zero_points: tuple[int, ...]) -> None
     drawn += [pointwise(12, channels, next(zero), "RELU6") for channels in (2, 3, 5, 8, 11)]
     drawn += [dense(inputs, 8, next(zero)) for inputs in (2, 3, 4, 7, 9, 11, 12, 15, 16, 17, 18, 19, 31, 33)]
     drawn += [dense(12, outputs, next(zero), "RELU6") for outputs in (5, 8, 11)]
-    check(drawn)
+    KERNELS.check(drawn, BOARD)
 
 
 def test_matrices_with_a_scale_for_each_channel() -> None:
     # By lines and by two roundings; whole blocks of channels and parts of them.
     shapes = [(2, 8), (7, 9), (64, 5), (130, 12), (260, 7)]
-    check([dense(inputs, outputs, zero, per_channel=True) for inputs, outputs in shapes for zero in (-128, 5)])
+    KERNELS.check(
+        [dense(inputs, outputs, zero, per_channel=True) for inputs, outputs in shapes for zero in (-128, 5)], BOARD
+    )
 
 
 def test_largest_products() -> None:
-    check([extreme(taps, sign) for taps in (1, 2, 63, 514) for sign in (1, -1)])
+    KERNELS.check([extreme(taps, sign) for taps in (1, 2, 63, 514) for sign in (1, -1)], BOARD)

@@ -5,40 +5,16 @@ Each image carries several models, because building one takes longer than runnin
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Sequence
-from pathlib import Path
-
-import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-import aboard
-from aboard.kernels.select import strategy
-from support import oracle
 from support.examples import beyond_the_simplest, either
-from support.preferred import preferred
-from support.thumb1_layers import NAME, small
+from support.thumb1_layers import KERNELS, small
 from support.weighted_models import Layer
 
 BOARD = "bbc/microbit"
 BATCH = 8
-KINDS = ("CONV_2D", "CONV_2D", "FULLY_CONNECTED")
-
-
-def check(drawn: Sequence[Layer]) -> None:
-    """Fails unless all layers, in one image, give the reference's bytes, with these kernels alone."""
-    cases = [(layer.model(), layer.input()) for layer in drawn]
-    with strategy.forced(preferred(NAME)):
-        modules = [aboard.compile(model, board=BOARD, name=f"m{i}") for i, (model, _) in enumerate(cases)]
-    assert {node.implementation for module in modules for node in module.manifest.nodes} == {NAME}
-    with tempfile.TemporaryDirectory() as folder:
-        project = aboard.create(modules, board=BOARD, path=Path(folder) / "project")
-        project.build()
-        with project.session() as device:
-            for number, (model, x) in enumerate(cases):
-                (wanted,) = oracle.tflm(model, x)
-                np.testing.assert_array_equal(device.run(x, model=f"m{number}"), wanted, err_msg=f"model {number}")
+KINDS = ("CONV_2D", *KERNELS.kinds)
 
 
 # Without shrinking: an example takes seconds, and the message names the layer.
@@ -50,7 +26,7 @@ def check(drawn: Sequence[Layer]) -> None:
 )
 @given(beyond_the_simplest(st.lists(st.sampled_from(KINDS).flatmap(small), min_size=BATCH, max_size=BATCH)))
 def test_random_layers(drawn: list[Layer]) -> None:
-    check(drawn)
+    KERNELS.check(drawn, BOARD)
 
 
 def pointwise(depth: int, channels: int, pixels: int, **fields: object) -> Layer:
@@ -71,4 +47,4 @@ def test_every_rest() -> None:
     drawn += [pointwise(6, 5, pixels) for pixels in (1, 2, 3, 5)]
     drawn += [dense(inputs, 8) for inputs in (1, 3, 4, 5, 8, 10)]
     drawn += [dense(12, outputs, zero_point_out=5) for outputs in (5, 6, 7, 9)]
-    check(drawn)
+    KERNELS.check(drawn, BOARD)

@@ -5,7 +5,6 @@ Each image carries several models, because building one takes longer than runnin
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,31 +14,18 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import aboard
-from aboard.kernels.select import strategy
 from support import models, oracle
 from support.examples import either
-from support.preferred import preferred
-from support.riscv_v_layers import KINDS, NAME, accepted
+from support.riscv_v_layers import KERNELS
 from support.weighted_models import Layer
 
 BOARD = "riscv/qemu_virt32v"
 BATCH = 10
 
 
-def check(drawn: Sequence[Layer]) -> set[bool]:
-    """Fails unless all layers, in one image, give the reference's bytes; returns the roundings that kernels used."""
-    cases = [(layer.model(), layer.input()) for layer in drawn]
-    with strategy.forced(preferred(NAME)):
-        modules = [aboard.compile(model, board=BOARD, name=f"m{i}") for i, (model, _) in enumerate(cases)]
-    assert {node.implementation for module in modules for node in module.manifest.nodes} == {NAME}
-    with tempfile.TemporaryDirectory() as folder:
-        project = aboard.create(modules, board=BOARD, path=Path(folder) / "project")
-        project.build()
-        with project.session() as device:
-            for number, (model, x) in enumerate(cases):
-                (wanted,) = oracle.tflm(model, x)
-                np.testing.assert_array_equal(device.run(x, model=f"m{number}"), wanted, err_msg=f"model {number}")
-    steps = [step for module in modules for step in module.schedule().program.steps]
+def roundings(drawn: Sequence[Layer]) -> set[bool]:
+    """Checks layers; returns whether the roundings that kernels used are slow."""
+    steps = [step for module in KERNELS.check(drawn, BOARD) for step in module.schedule().program.steps]
     return {step.call.slow_epilogue for step in steps}
 
 
@@ -50,9 +36,9 @@ def check(drawn: Sequence[Layer]) -> set[bool]:
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],
 )
-@given(st.lists(st.sampled_from(KINDS).flatmap(accepted), min_size=BATCH, max_size=BATCH))
+@given(st.lists(st.sampled_from(KERNELS.kinds).flatmap(KERNELS.layers), min_size=BATCH, max_size=BATCH))
 def test_random_layers(drawn: list[Layer]) -> None:
-    check(drawn)
+    KERNELS.check(drawn, BOARD)
 
 
 def pointwise(depth: int, channels: int, pixels: int, **fields: object) -> Layer:
@@ -78,14 +64,14 @@ def test_every_entry_of_the_loops_with_both_roundings() -> None:
     drawn += [depthwise(channels, pixels) for channels, pixels in [(1, 1), (15, 2), (16, 3), (17, 4), (33, 5)]]
     drawn += [pointwise(7, 20, pixels, **TWO_ROUNDINGS) for pixels in (1, 4)]
     drawn += [depthwise(20, 5, **TWO_ROUNDINGS)]
-    assert check(drawn) == {False, True}
+    assert roundings(drawn) == {False, True}
 
 
 @pytest.mark.parametrize("options", ["", "-opt=size"])
 def test_a_model_of_several_layers(options: str, tmp_path: Path) -> None:
     model = models.read(models.SHIPPED)
     module = aboard.compile(model, target=f"c -hardware={BOARD} {options}", name="model")
-    assert NAME in {node.implementation for node in module.manifest.nodes}
+    assert KERNELS.name in {node.implementation for node in module.manifest.nodes}
     project = aboard.create(module, board=BOARD, path=tmp_path / "project")
     project.build()
     (record,) = module.manifest.inputs

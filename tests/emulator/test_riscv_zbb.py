@@ -17,7 +17,7 @@ from aboard.cycles.histogram import total
 from bench import histogram
 from support import models, oracle
 from support.examples import either
-from support.riscv_v_layers import KINDS
+from support.riscv_v_layers import KERNELS
 from support.weighted_models import Layer, layers
 
 BOARD, WITHOUT = "riscv/qemu_virt32b", "riscv/qemu_virt32"
@@ -64,7 +64,7 @@ def test_figures_of_rv32imac_predict_it(name: str, tmp_path: Path) -> None:
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],
 )
-@given(drawn=st.lists(st.sampled_from(KINDS).flatmap(layers), min_size=BATCH, max_size=BATCH))
+@given(drawn=st.lists(st.sampled_from(KERNELS.kinds).flatmap(layers), min_size=BATCH, max_size=BATCH))
 def test_random_layers(drawn: list[Layer], tmp_path_factory: pytest.TempPathFactory) -> None:
     cases = [(layer.model(), layer.input()) for layer in drawn]
     modules = [aboard.compile(model, board=BOARD, name=f"m{i}") for i, (model, _) in enumerate(cases)]

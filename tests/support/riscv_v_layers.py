@@ -6,28 +6,10 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from aboard.importers import load
-from aboard.ir import Node
-from aboard.kernels import of
-from aboard.kernels.contract import Implementation
 from aboard.target import Target
+from support.kernel_layers import KernelLayers
 from support.weighted_models import Layer
 from support.weighted_models import layers as any_layers
-
-NAME = "riscv_v_s8"
-TARGET = Target("c -mcpu=rv32imac_zve32x_zvl128b -runtime=standalone")
-KINDS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
-
-
-def implementation(node: Node) -> Implementation:
-    """Returns the implementation of a node's op with vectors."""
-    return next(i for i in of(node.op) if i.name == NAME)
-
-
-def refusal(layer: Layer, target: Target = TARGET) -> str | None:
-    """Returns why a layer is not for vectors; None when it is."""
-    (node,) = load(layer.model(), name="model").nodes
-    return implementation(node).refuses(node, target)
 
 
 @st.composite
@@ -43,6 +25,9 @@ def layers(draw: st.DrawFn, kind: str) -> Layer:
     return replace(layer, shape_in=tuple(shape_in), shape_weights=tuple(weights), shape_out=tuple(shape_out))
 
 
-def accepted(kind: str) -> st.SearchStrategy[Layer]:
-    """Draws a layer that the kernels compute."""
-    return layers(kind).filter(lambda layer: refusal(layer) is None)
+KERNELS = KernelLayers(
+    "riscv_v_s8",
+    Target("c -mcpu=rv32imac_zve32x_zvl128b -runtime=standalone"),
+    ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"),
+    layers,
+)
