@@ -33,7 +33,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import numpy as np
 from elftools.elf.elffile import ELFFile
@@ -53,7 +52,8 @@ from aboard.kernels.select import code_size, strategy  # noqa: E402  likewise
 from aboard.kernels.select import measured as measured_figures  # noqa: E402  likewise
 from aboard.target import Target  # noqa: E402  likewise
 from aboard.tuning.choice import DEFAULTS, Tuning  # noqa: E402  likewise
-from bench import core_data, sample_models  # noqa: E402  likewise
+from bench import code_rows, core_data, sample_models  # noqa: E402  likewise
+from bench.code_rows import Row  # noqa: E402  likewise
 from bench.costs import CORES  # noqa: E402  likewise
 from support import layer_shapes, linked, models  # noqa: E402  likewise
 
@@ -64,8 +64,6 @@ _ARRAY = re.compile(r"^static const \w+ (\w+)\[", re.MULTILINE)
 _CALL = re.compile(r"\t(?:bl|blx|b|b\.n|b\.w|beq\.w|bne\.w|jal|j|call|tail)\s.*<([\w.]+?)(?:\+0x[0-9a-f]+)?>")
 
 _STRUCT = re.compile(r"\.s?rodata\.(p\.\d+)$")
-
-Row = dict[str, Any]
 
 
 @dataclass
@@ -282,31 +280,6 @@ def rows(core: str, opt: str, seen: Mapping[tuple[str, str], Seen], rests: Seque
     return [*found, {"core": core, "opt": opt, "function": "", "variant": "", "instance": 0, "shared": frame(rests)}]
 
 
-def with_new_functions(known: Sequence[Row], more: Sequence[Row]) -> list[Row]:
-    """Returns rows, and of further rows those of functions that the first do not have."""
-    functions = {row["function"] for row in known}
-    return [*known, *(row for row in more if row["function"] not in functions)]
-
-
-def kept(made: Sequence[Row], known: Sequence[Row]) -> list[Row]:
-    """Returns rows that were made, and known rows of functions and variants that other models have.
-
-    A known variant stays if variants of its function are still told apart by the same words.
-    """
-
-    def words(row: Row) -> tuple[str, str, frozenset[str]]:
-        return row["opt"], row["function"], frozenset(word.split("=")[0] for word in row["variant"].split())
-
-    functions = {(row["opt"], row["function"]) for row in made}
-    exact, alike = {(*words(row)[:2], row["variant"]) for row in made}, {words(row) for row in made}
-    others = [
-        row
-        for row in known
-        if (*words(row)[:2], row["variant"]) not in exact and (words(row)[:2] not in functions or words(row) in alike)
-    ]
-    return [*made, *others]
-
-
 def looked(core: str, opt: str, files: Sequence[Path]) -> tuple[dict[tuple[str, str], Seen], list[Rest]]:
     """Returns what was seen of all models, each with every kernel that the cost model may choose."""
     seen: dict[tuple[str, str], Seen] = {}
@@ -380,7 +353,7 @@ def add(cores: Sequence[str], names: Sequence[str]) -> None:
     with sample_models.files(names) as files:
         for core in cores:
             known = core_data.read(CORES[core])["code"]
-            code = with_new_functions(known, measured(core, files))
+            code = code_rows.with_new_functions(known, measured(core, files))
             write(core, code)
             for row in code[len(known) :]:
                 print(f"{CORES[core]}: {row['function']} with -opt={row['opt']}, {row['instance']} bytes an instance")
@@ -404,8 +377,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.doubt:
                 code = core_data.read(CORES[core])["code"]
             else:
-                made = with_new_functions(measured(core, files), measured(core, others))
-                code = kept(made, core_data.read(CORES[core])["code"])
+                made = code_rows.with_new_functions(measured(core, files), measured(core, others))
+                code = code_rows.kept(made, core_data.read(CORES[core])["code"])
             write(core, code)
             found = doubt(core, files)
             for row in code:

@@ -25,7 +25,9 @@ def test_pairs_of_taps_that_exceed_16_bits() -> None:
     layer = extreme(4, 1)
     apart, together = ((-128, 127, 127, -128), (127, 127, -128, -128))
     assert KERNELS.refusal(dataclasses.replace(layer, pattern=apart)) is None
-    assert KERNELS.refusal(dataclasses.replace(layer, pattern=together)) == "two products may exceed 16 bits"
+    assert (
+        KERNELS.refusal(dataclasses.replace(layer, pattern=together)) == "two weights are 256 together, more than 255"
+    )
 
 
 def test_what_is_left_to_other_kernels() -> None:

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../portable/conv2d_window.h"
+#include "../portable/two_pixels.h"
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "dot.h"
@@ -32,40 +33,16 @@ ABOARD_INLINE int32_t aboard_conv2d_mla_words(const aboard_conv2d_shape_t *s) {
     return (aboard_conv2d_taps(s) + 1) / 2 * 2;
 }
 
-/** Writes taps of two pixels into the same words; returns their end. */
-ABOARD_INLINE int32_t *aboard_mla_im2col(int32_t *to, const int8_t *a, const int8_t *b, int32_t taps) {
-    int32_t *const end = to + taps;
-    int32_t *const whole = to + taps / 4 * 4;
-    while (to != whole) {
-        ABOARD_UNROLL(4)
-        for (int32_t k = 0; k < 4; ++k) {
-            to[k] = *a++ + (int32_t)((uint32_t)*b++ << ABOARD_MLA_BITS);
-        }
-        to += 4;
-        ABOARD_OPAQUE(to);
-    }
-    while (to != end) {
-        *to++ = *a++ + (int32_t)((uint32_t)*b++ << ABOARD_MLA_BITS);
-        ABOARD_OPAQUE(to);
-    }
-    return to;
-}
-
 /** Number of taps of a row that are copied without a loop. */
 #define ABOARD_MLA_FEW 12
 
-/** Like aboard_mla_im2col, for a literal number of taps up to ABOARD_MLA_FEW. */
-ABOARD_INLINE int32_t *aboard_mla_im2col_few(int32_t *to, const int8_t *a, const int8_t *b, int32_t taps) {
+/** Like aboard_two_pixels_words, for a literal number of taps up to ABOARD_MLA_FEW. */
+ABOARD_INLINE int32_t *aboard_mla_few_words(int32_t *to, const int8_t *a, const int8_t *b, int32_t taps) {
     ABOARD_UNROLL(12)
     for (int32_t k = 0; k < taps; ++k) {
-        to[k] = a[k] + (int32_t)((uint32_t)b[k] << ABOARD_MLA_BITS);
+        to[k] = aboard_two_pixels_word(a[k], b[k]);
     }
     return to + taps;
-}
-
-/** Like aboard_mla_im2col, not inlined. */
-ABOARD_SHARED int32_t *aboard_mla_im2col_shared(int32_t *to, const int8_t *a, const int8_t *b, int32_t taps) {
-    return aboard_mla_im2col(to, a, b, taps);
 }
 
 /**
@@ -78,7 +55,7 @@ ABOARD_SHARED int32_t *aboard_mla_put(int32_t *to, const int8_t *from, int32_t s
     int32_t *const end = to + taps;
     if (second) {
         for (; to != end; from += step) {
-            *to++ += (int32_t)((uint32_t)*from << ABOARD_MLA_BITS);
+            *to++ += aboard_two_pixels_word(0, *from);
             ABOARD_OPAQUE(to);
         }
     } else {
@@ -143,9 +120,9 @@ ABOARD_INLINE void aboard_conv2d_mla_windows(const aboard_conv2d_mla_t *p, const
         const int8_t *const a = aboard_conv2d_mla_single(s, x, &w[0], tap);
         const int8_t *const b = aboard_conv2d_mla_single(s, x, &w[1], tap);
         if (inside && a != NULL && b != NULL && taps <= ABOARD_MLA_FEW) {
-            words = aboard_mla_im2col_few(words, a + w[0].left * depth, b + w[1].left * depth, taps);
+            words = aboard_mla_few_words(words, a + w[0].left * depth, b + w[1].left * depth, taps);
         } else if (inside && a != NULL && b != NULL) {
-            words = aboard_mla_im2col_shared(words, a + w[0].left * depth, b + w[1].left * depth, taps);
+            words = aboard_two_pixels_words(words, a + w[0].left * depth, b + w[1].left * depth, taps);
         } else {
             aboard_conv2d_mla_row(p, a, w[0].left, words, false);
             words = aboard_conv2d_mla_row(p, b, w[1].left, words, true);
@@ -239,7 +216,7 @@ ABOARD_INLINE void aboard_conv2d_mla_pixels(const aboard_conv2d_mla_t *p, const 
         int8_t *y[2] = {aboard_row_out_s8(to, out, row), NULL};
         for (int32_t left = rows * in->cols; left > 0; left -= 2) {
             const bool both = left > 1;
-            aboard_mla_im2col_shared(words, a, both ? a + in->pixel_stride : a, aboard_conv2d_taps(&p->shape));
+            aboard_two_pixels_words(words, a, both ? a + in->pixel_stride : a, aboard_conv2d_taps(&p->shape));
             y[1] = both ? y[0] + to->pixel_stride : y[0];
             aboard_conv2d_mla_epilogue(p, &job, y);
             a += 2 * in->pixel_stride;

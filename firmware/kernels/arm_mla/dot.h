@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../portable/two_pixels.h"
 #include "aboard/config.h"
 
 /** 1: assembly; 0: C. */
@@ -34,9 +35,6 @@
 #define ABOARD_MLA_ASM 0
 #endif
 #endif
-
-/** Bits of a pixel's field in a word of inputs. */
-#define ABOARD_MLA_BITS 16
 
 /** Channels of a block, words before its weights, and words per channel after its weights: for single and for double
  * rounding.
@@ -206,11 +204,11 @@ ABOARD_INLINE void aboard_mla_pair(const aboard_mla_pair_t *p, bool single) {
                 const int8_t *const w = weights + 2 * ABOARD_MLA_BLOCK * k + 2 * i;
                 const int32_t product = p->x[2 * k] * w[0] + p->x[2 * k + 1] * w[1];
                 all += (uint32_t)product;
-                high += (product >> ABOARD_MLA_BITS) + (product >> (ABOARD_MLA_BITS - 1) & 1);
+                high += (product >> ABOARD_TWO_PIXELS_BITS) + (product >> (ABOARD_TWO_PIXELS_BITS - 1) & 1);
             }
             const int32_t *const c = constants + i * words;
             p->y1[n + i] = aboard_mla_result(high, c, single);
-            p->y0[n + i] = aboard_mla_result((int32_t)(all - ((uint32_t)high << ABOARD_MLA_BITS)), c, single);
+            p->y0[n + i] = aboard_mla_result((int32_t)(all - ((uint32_t)high << ABOARD_TWO_PIXELS_BITS)), c, single);
         }
         head = constants + ABOARD_MLA_BLOCK * words;
     }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "../portable/conv2d.h"
+#include "../portable/two_pixels.h"
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "results.h"
@@ -34,7 +35,7 @@ ABOARD_INLINE const int8_t *aboard_conv2d_thumb1_window(const aboard_conv2d_s8_t
 /**
  * Computes all channels of a group for two pixels. Not inlined: one copy serves all layers of a model.
  *
- * @param words     Inputs of both, see aboard_thumb1_word.
+ * @param words     Inputs of both, see aboard_two_pixels_word.
  * @param count     Number of words.
  * @param weights   [channels][count], channels in whole blocks of four, padded with zeros.
  * @param constants ABOARD_EPILOGUE_BLOCK words per block of four channels.
@@ -98,7 +99,7 @@ ABOARD_INLINE void aboard_conv2d_thumb1(const aboard_conv2d_s8_t *p, const int8_
                     ++row;
                 }
             }
-            aboard_thumb1_words(words, windows[0], windows[1], taps);
+            aboard_two_pixels_words(words, windows[0], windows[1], taps);
             aboard_conv2d_thumb1_pair(&p->epilogue, channels, words, count, weights, constants, results[0], results[1]);
         }
         weights += 4 * blocks * count;

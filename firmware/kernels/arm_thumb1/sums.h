@@ -15,29 +15,6 @@
 /** Taps per iteration of the inner loop. */
 #define ABOARD_THUMB1_TAPS 4
 
-/** Input `a` of the first pixel and `b` of the second in a word. */
-ABOARD_INLINE int32_t aboard_thumb1_word(int32_t a, int32_t b) {
-    return (int32_t)((uint32_t)a + ((uint32_t)b << 16));
-}
-
-/** Writes `taps` inputs of two pixels into words. Not inlined: one copy serves all layers of a model. */
-ABOARD_SHARED void aboard_thumb1_words(int32_t *to, const int8_t *a, const int8_t *b, int32_t taps) {
-    int32_t *const end = to + taps;
-    int32_t *const whole = to + taps / 4 * 4;
-    while (to != whole) {
-        ABOARD_UNROLL(4)
-        for (int32_t k = 0; k < 4; ++k) {
-            to[k] = aboard_thumb1_word(*a++, *b++);
-        }
-        to += 4;
-        ABOARD_OPAQUE(to);
-    }
-    while (to != end) {
-        *to++ = aboard_thumb1_word(*a++, *b++);
-        ABOARD_OPAQUE(to);
-    }
-}
-
 #if ABOARD_THUMB1 && ABOARD_GNU && defined(__thumb__)
 
 /* clang-format off */
@@ -56,7 +33,7 @@ ABOARD_SHARED void aboard_thumb1_words(int32_t *to, const int8_t *a, const int8_
 /**
  * Sums of four channels for two pixels.
  *
- * @param words   Inputs, see aboard_thumb1_word.
+ * @param words   Inputs, see aboard_two_pixels_word.
  * @param end     Their end; their number is a multiple of ABOARD_THUMB1_TAPS, and not 0.
  * @param weights Of one channel after another.
  * @param sums    Four sums of the first pixel, then those of the second.

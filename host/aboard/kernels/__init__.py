@@ -5,8 +5,8 @@
 - one folder per instruction set, as in `firmware/kernels`: `portable`, `arm_thumb1`, `arm_mla`, `arm_dsp`,
   `arm_mve`. A Python file packs the constants for the C header of the same name, and returns the call;
 - `select` chooses the kernel of a node;
-- several instruction sets share the files beside the folders: packing (`weights`), windows (`windowed`, `overlap`), and
-  requantisation epilogues (`requantisation`, `single_rounding`).
+- several instruction sets share the files beside the folders: packing (`weights`, `two_products`), windows (`windowed`,
+  `overlap`), and requantisation epilogues (`requantisation`, `single_rounding`).
 """
 
 from aboard.kernels.contract import (

@@ -10,16 +10,14 @@ import numpy as np
 
 from aboard.ir import Array, Node
 from aboard.ir.numerics import Int64, wrap32
+from aboard.kernels import two_products
 from aboard.kernels.contract import UnsupportedNodeError
 from aboard.kernels.requantisation import RequantisedLayer, requantised
 from aboard.kernels.weights import filled
 from aboard.ops.activation import Activation
 
-#: ABOARD_MLA_BITS, ABOARD_MLA_BLOCK and ABOARD_MLA_SINGLE_SHIFT of `arm_mla/dot.h`.
+#: ABOARD_TWO_PIXELS_BITS of `portable/two_pixels.h`; ABOARD_MLA_BLOCK and ABOARD_MLA_SINGLE_SHIFT of `arm_mla/dot.h`.
 BITS, BLOCK, SINGLE_SHIFT = 16, 4, 4
-
-#: Largest sum of the absolute weights of a pair of taps: 255 * 128 fits 16 bits.
-_MOST_OF_A_PAIR = 255
 
 
 def layer(node: Node, activation: Activation, axis: int) -> RequantisedLayer:
@@ -29,9 +27,9 @@ def layer(node: Node, activation: Activation, axis: int) -> RequantisedLayer:
         UnsupportedNodeError: They do not fit, or the layer has no epilogue of this form.
     """
     found = requantised(node, activation, axis, SINGLE_SHIFT, swar=False, half=0)
-    pairs = filled(np.abs(found.weights).T, 2).T.reshape(len(found.weights), -1, 2).sum(2)
-    if pairs.max() > _MOST_OF_A_PAIR:
-        raise UnsupportedNodeError("two products may exceed 16 bits")
+    reason = two_products.refusal(found.weights)
+    if reason is not None:
+        raise UnsupportedNodeError(reason)
     return found
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, Node
+from aboard.kernels import two_products
 from aboard.kernels import weights as packing
-from aboard.kernels.arm_thumb1 import sums
 from aboard.kernels.contract import ConstantArg, KernelCall, PackedConstant, Scratch, ScratchArg, View
 from aboard.kernels.portable.conv2d import PortableS8
 from aboard.kernels.portable.epilogue import BLOCK
@@ -46,7 +46,7 @@ class Thumb1S8(PortableS8):
             return reason
         if target.opt == "size":
             return "takes more memory (-opt=size)"
-        return sums.refusal(packing.matrix(node, op.AXIS))
+        return two_products.refusal(packing.matrix(node, op.AXIS))
 
     @override
     def knobs(self, node: Node, target: Target) -> tuple[Knob, ...]:

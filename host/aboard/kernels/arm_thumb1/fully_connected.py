@@ -9,8 +9,8 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Node
+from aboard.kernels import two_products
 from aboard.kernels import weights as packing
-from aboard.kernels.arm_thumb1 import sums
 from aboard.kernels.contract import ConstantArg, KernelCall, PackedConstant, View
 from aboard.kernels.portable.epilogue import BLOCK, epilogue
 from aboard.kernels.portable.fully_connected import PortableS8
@@ -31,7 +31,7 @@ class Thumb1S8(PortableS8):
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        return super().refuses(node, target) or sums.refusal(packing.matrix(node, op.AXIS))
+        return super().refuses(node, target) or two_products.refusal(packing.matrix(node, op.AXIS))
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:

@@ -1,4 +1,4 @@
-"""What sums of two products in a word need (`firmware/kernels/arm_thumb1/sums.h`)."""
+"""What sums of two products in a word need (`firmware/kernels/portable/two_pixels.h`)."""
 
 from __future__ import annotations
 
