@@ -18,3 +18,9 @@ def test_rows_of_functions_and_variants_of_other_models_stay() -> None:
         row("lstm", "", 30),
     ]
     assert code_rows.kept(made, known) == [*made, known[1], known[3]]
+
+
+def test_samples_add_only_functions_that_the_table_does_not_have() -> None:
+    known = [{"function": "", "instance": 0}, {"function": "f", "instance": 8}]
+    more = [{"function": "", "instance": 1}, {"function": "f", "instance": 9}, {"function": "g", "instance": 7}]
+    assert code_rows.with_new_functions(known, more) == [*known, more[2]]

@@ -91,9 +91,3 @@ def test_changes_name_the_kernels_that_were_fitted_anew() -> None:
         "cortex-m4: whole models, error of instructions none -> 4.0 %, cycles none -> 5.0 %",
         "cortex-m4: relu clamp g, 2 -> 5 layers, error of instructions 25.0 % -> 12.5 %, cycles none -> 50.0 %",
     ]
-
-
-def test_samples_add_only_functions_that_the_table_does_not_have() -> None:
-    known = [{"function": "", "instance": 0}, {"function": "f", "instance": 8}]
-    more = [{"function": "", "instance": 1}, {"function": "f", "instance": 9}, {"function": "g", "instance": 7}]
-    assert code_sizes.with_new_functions(known, more) == [*known, more[2]]
