@@ -382,7 +382,7 @@ SESSIONS = (
             f"compile digits {CORE} -o bundle",
             f"verify bundle {BOARD}",
             f"evaluate digits {BOARD} --data none.npz",
-            f"tune digits {BOARD}",
+            f"tune digits {BOARD} --points 2",
         ),
         on_a_board=True,
         columns=200,
