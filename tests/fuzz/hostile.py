@@ -68,7 +68,7 @@ def clock() -> Iterator[Clock]:
     made = Clock()
     with (
         mock.patch("aboard.rpc.exchange.time", made),
-        mock.patch("aboard.rpc.client.time", made),
+        mock.patch("aboard.rpc.requester.time", made),
         mock.patch("aboard.device.connection.time", made),
         mock.patch("aboard.device.execution.time", made),
     ):

@@ -16,8 +16,9 @@ from aboard.kernels.contract import FunctionCall, Implementation, Scratch, Scrat
 from aboard.memory.blocks import live_bytes as live_bytes_of_blocks
 from aboard.memory.problem import LiveRange, live_bytes
 from aboard.schedule import blocks, buffer_assigner
+from aboard.schedule.assigner import Assigner
 from aboard.schedule.blocks import Overwriting
-from aboard.schedule.buffer_assigner import Assigner, in_rolling_buffer
+from aboard.schedule.buffer_assigner import in_rolling_buffer
 from aboard.schedule.buffers import Buffer, BufferAssignment
 from aboard.schedule.cascade import Cascade
 from aboard.schedule.live_ranges import allocation_problem, buffer_ranges, views
