@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import aboard
@@ -34,7 +34,7 @@ from support.dsp_layers import (
     layers,
     window_layer,
 )
-from support.examples import beyond_the_simplest, either
+from support.examples import beyond_the_simplest, either, without_shrinking
 from support.preferred import preferred
 from support.tflite_builder import ModelBuilder
 from support.weighted_models import ACTIVATIONS, Layer, window_out
@@ -71,13 +71,7 @@ def check(
                 np.testing.assert_array_equal(device.run(x, model=f"m{number}"), wanted, err_msg=f"model {number}")
 
 
-# Without shrinking: an example takes seconds, and the message names the layer.
-@settings(
-    max_examples=either(5, 1),
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],
-)
+@without_shrinking(either(5, 1))
 @given(
     beyond_the_simplest(st.lists(st.sampled_from(KINDS).flatmap(layers), min_size=BATCH, max_size=BATCH)),
     st.sampled_from(["balanced", "speed", "size"]),
@@ -258,12 +252,7 @@ def pools(draw: st.DrawFn) -> tuple[bytes, np.ndarray]:
     return build.build(["x"], ["y"]), x.astype(np.int8)
 
 
-@settings(
-    max_examples=either(2, 1),
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],
-)
+@without_shrinking(either(2, 1))
 @given(beyond_the_simplest(st.lists(pools(), min_size=BATCH, max_size=BATCH)))
 def test_pools(drawn: list[tuple[bytes, np.ndarray]]) -> None:
     check(drawn)

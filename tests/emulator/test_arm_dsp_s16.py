@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import aboard
 from support import oracle
 from support.element_models import Value, build
-from support.examples import beyond_the_simplest, either
+from support.examples import beyond_the_simplest, either, without_shrinking
 from support.weighted_models import Layer, layers
 
 BATCH = 10
@@ -53,13 +53,7 @@ def check_models(
                 np.testing.assert_array_equal(got, wanted, err_msg=f"model {number}: {what}")
 
 
-# Without shrinking: an example takes seconds, and the message names the layer.
-@settings(
-    max_examples=either(4, 1),
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],
-)
+@without_shrinking(either(4, 1))
 @given(
     beyond_the_simplest(
         st.lists(st.sampled_from(KINDS).flatmap(lambda kind: layers(kind, "int16")), min_size=BATCH, max_size=BATCH)

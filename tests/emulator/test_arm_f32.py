@@ -11,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import aboard
 from aboard.kernels.contract import Implementation
 from aboard.kernels.select import strategy
 from support import float_layers, one_op
-from support.examples import either
+from support.examples import either, without_shrinking
 from support.float_layers import DSP, KINDS, MVE, implementation
 from support.weighted_models import Layer
 
@@ -47,12 +47,7 @@ def check(drawn: Sequence[Layer], name: str) -> None:
 
 # Without shrinking: an example takes seconds, and the message names the layer.
 @pytest.mark.parametrize("name", [DSP, MVE])
-@settings(
-    max_examples=either(5, 1),
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],
-)
+@without_shrinking(either(5, 1))
 @given(st.lists(st.sampled_from(KINDS).flatmap(float_layers.layers), min_size=BATCH, max_size=BATCH))
 def test_random_layers(name: str, drawn: list[Layer]) -> None:
     check(drawn, name)

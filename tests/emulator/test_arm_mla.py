@@ -8,10 +8,10 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from support.examples import beyond_the_simplest, either
+from support.examples import beyond_the_simplest, either, without_shrinking
 from support.mla_layers import KERNELS, extreme
 from support.weighted_models import Layer
 
@@ -20,13 +20,7 @@ BATCH = 10
 KINDS = ("CONV_2D", *KERNELS.kinds)
 
 
-# Without shrinking: an example takes seconds, and the message names the layer.
-@settings(
-    max_examples=either(5, 1),
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],
-)
+@without_shrinking(either(5, 1))
 @given(beyond_the_simplest(st.lists(st.sampled_from(KINDS).flatmap(KERNELS.layers), min_size=BATCH, max_size=BATCH)))
 def test_random_layers(drawn: list[Layer]) -> None:
     KERNELS.check(drawn, BOARD)

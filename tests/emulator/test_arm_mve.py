@@ -11,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import aboard
 from aboard.kernels.contract import Implementation
 from aboard.kernels.select import strategy
 from support import mve_layers, oracle
-from support.examples import beyond_the_simplest, either
+from support.examples import beyond_the_simplest, either, without_shrinking
 from support.preferred import preferred
 from support.tflite_builder import ModelBuilder
 from support.weighted_models import Layer
@@ -61,46 +61,25 @@ def check(
                 np.testing.assert_array_equal(device.run(x, model=f"m{number}"), wanted, err_msg=f"model {number}")
 
 
-# Without shrinking: an example takes seconds, and the message names the layer.
-@settings(
-    max_examples=either(5, 1),
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],
-)
+@without_shrinking(either(5, 1))
 @given(beyond_the_simplest(st.lists(mve_layers.layers(), min_size=BATCH, max_size=BATCH)))
 def test_random_layers(drawn: list[Layer]) -> None:
     check([(layer.model(), layer.input()) for layer in drawn])
 
 
-@settings(
-    max_examples=either(3, 1),
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],
-)
+@without_shrinking(either(3, 1))
 @given(beyond_the_simplest(st.lists(mve_layers.depthwise_layers(), min_size=BATCH, max_size=BATCH)))
 def test_depthwise_layers_in_packed_words(drawn: list[Layer]) -> None:
     check([(layer.model(), layer.input()) for layer in drawn])
 
 
-@settings(
-    max_examples=either(3, 1),
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],
-)
+@without_shrinking(either(3, 1))
 @given(beyond_the_simplest(st.lists(mve_layers.convolutions(), min_size=BATCH, max_size=BATCH)))
 def test_convolutions_of_four_pixels(drawn: list[Layer]) -> None:
     check([(layer.model(), layer.input()) for layer in drawn])
 
 
-@settings(
-    max_examples=either(3, 1),
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],
-)
+@without_shrinking(either(3, 1))
 @given(
     beyond_the_simplest(
         st.lists(
@@ -229,12 +208,7 @@ def test_several_sums_of_one_model() -> None:
     check([(build.build(["x"], ["y"]), x)])
 
 
-@settings(
-    max_examples=either(3, 1),
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],
-)
+@without_shrinking(either(3, 1))
 @given(beyond_the_simplest(st.lists(st.one_of(mve_layers.pools(), mve_layers.sums()), min_size=BATCH, max_size=BATCH)))
 def test_pools_and_sums(drawn: list[tuple[bytes, np.ndarray]]) -> None:
     check(drawn)

@@ -5,10 +5,10 @@ Each image carries several models, because building one takes longer than runnin
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from support.examples import beyond_the_simplest, either
+from support.examples import beyond_the_simplest, either, without_shrinking
 from support.thumb1_layers import KERNELS, small
 from support.weighted_models import Layer
 
@@ -17,13 +17,7 @@ BATCH = 8
 KINDS = ("CONV_2D", *KERNELS.kinds)
 
 
-# Without shrinking: an example takes seconds, and the message names the layer.
-@settings(
-    max_examples=either(6, 2),
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],
-)
+@without_shrinking(either(6, 2))
 @given(beyond_the_simplest(st.lists(st.sampled_from(KINDS).flatmap(small), min_size=BATCH, max_size=BATCH)))
 def test_random_layers(drawn: list[Layer]) -> None:
     KERNELS.check(drawn, BOARD)

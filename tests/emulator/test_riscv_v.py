@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import aboard
 from support import models, oracle
-from support.examples import either
+from support.examples import either, without_shrinking
 from support.riscv_v_layers import KERNELS
 from support.weighted_models import Layer
 
@@ -29,13 +29,7 @@ def roundings(drawn: Sequence[Layer]) -> set[bool]:
     return {step.call.slow_epilogue for step in steps}
 
 
-# Without shrinking: an example takes seconds, and the message names the layer.
-@settings(
-    max_examples=either(6, 2),
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],
-)
+@without_shrinking(either(6, 2))
 @given(st.lists(st.sampled_from(KERNELS.kinds).flatmap(KERNELS.layers), min_size=BATCH, max_size=BATCH))
 def test_random_layers(drawn: list[Layer]) -> None:
     KERNELS.check(drawn, BOARD)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import aboard
@@ -16,7 +16,7 @@ from aboard.boards import cpu
 from aboard.cycles.histogram import total
 from bench import histogram
 from support import models, oracle
-from support.examples import either
+from support.examples import either, without_shrinking
 from support.riscv_v_layers import KERNELS
 from support.weighted_models import Layer, layers
 
@@ -57,13 +57,7 @@ def test_figures_of_rv32imac_predict_it(name: str, tmp_path: Path) -> None:
     assert cpu.find("rv32imac_zbb").known_base == "rv32imac"
 
 
-# Without shrinking: an example takes seconds, and the message names the model.
-@settings(
-    max_examples=either(4, 1),
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],
-)
+@without_shrinking(either(4, 1))
 @given(drawn=st.lists(st.sampled_from(KERNELS.kinds).flatmap(layers), min_size=BATCH, max_size=BATCH))
 def test_random_layers(drawn: list[Layer], tmp_path_factory: pytest.TempPathFactory) -> None:
     cases = [(layer.model(), layer.input()) for layer in drawn]

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import aboard
 from aboard.check.reference import Reference
 from aboard.ops import interpreter
 from support import dsp_layers, int16_models, layer_shapes, models, one_op, sanitized, zoo
-from support.examples import either, examples
+from support.examples import either, examples, without_shrinking
 from support.image_models import wide_image_model
 from support.weighted_models import Layer
 
@@ -74,12 +74,7 @@ def test_the_shipped_model_with_every_preference(opt: str, tmp_path: Path) -> No
     check(models.read(models.SHIPPED), "cortex-m4", (), opt, tmp_path)
 
 
-@settings(
-    max_examples=examples(10),
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],
-)
+@without_shrinking(examples(10))
 @given(st.sampled_from(["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"]).flatmap(dsp_layers.layers))
 def test_random_layers_of_the_dsp_extension(tmp_path_factory: pytest.TempPathFactory, layer: Layer) -> None:
     model, x = layer.model(), layer.input()

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import TypeVar
 
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 _Case = TypeVar("_Case")
@@ -17,6 +18,12 @@ def examples(full: int) -> int:
     A case costs about a second, most of it in the C compiler, with and without sanitizers.
     """
     return full if os.environ.get("ABOARD_FULL") else max(min(full, 3), full // 20)
+
+
+def without_shrinking(count: int) -> settings:
+    """Returns settings for examples that take seconds, whose messages name what failed: `count` of them."""
+    phases = [Phase.explicit, Phase.generate]
+    return settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck), phases=phases)
 
 
 def beyond_the_simplest(cases: st.SearchStrategy[_Case]) -> st.SearchStrategy[_Case]:
