@@ -7,36 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 import aboard
 from aboard.errors import VerifyError
 from aboard.importers import load
 from aboard.ops import get
 from support import one_op, oracle, sanitized
-from support.examples import examples
-from support.weighted_models import Layer, check_near, dequantized, layers, refusal
+from support.weighted_models import Layer, refusal
 
 OPTIONS = {"Padding": "SAME", "StrideH": 1, "StrideW": 1, "DepthMultiplier": 1}
 LAYER = Layer("DEPTHWISE_CONV_2D", (1, 5, 8, 3), (1, 3, 3, 3), (1, 5, 8, 3), 3, OPTIONS)
-
-
-@settings(max_examples=examples(40), deadline=None)
-@given(layers("DEPTHWISE_CONV_2D"))
-def test_int8_equals_the_reference(layer: Layer) -> None:
-    one_op.check_equal(layer.model(), layer.input())
-
-
-@settings(max_examples=examples(15), deadline=None)
-@given(layers("DEPTHWISE_CONV_2D", "float32"))
-def test_float_is_near_the_reference(layer: Layer) -> None:
-    check_near(layer, oracle.tflm(layer.model(), layer.input())[0])
-
-
-@settings(max_examples=examples(15), deadline=None)
-@given(layers("DEPTHWISE_CONV_2D", "hybrid"))
-def test_int8_weights_in_a_float_layer_are_their_real_values(layer: Layer) -> None:
-    check_near(layer, dequantized(layer))
 
 
 @pytest.mark.parametrize("window", [(17, 1), (20, 3), (1, 9)])

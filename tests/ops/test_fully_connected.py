@@ -7,35 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 import aboard
 from aboard.errors import VerifyError
 from aboard.importers import load
 from aboard.ops import get
 from support import one_op, oracle, sanitized
-from support.examples import examples
-from support.weighted_models import Layer, check_near, dequantized, layers, refusal
+from support.weighted_models import Layer, refusal
 
 LAYER = Layer("FULLY_CONNECTED", (2, 7), (5, 7), (2, 5), 0)
-
-
-@settings(max_examples=examples(40), deadline=None)
-@given(layers("FULLY_CONNECTED"))
-def test_int8_equals_the_reference(layer: Layer) -> None:
-    one_op.check_equal(layer.model(), layer.input())
-
-
-@settings(max_examples=examples(15), deadline=None)
-@given(layers("FULLY_CONNECTED", "float32"))
-def test_float_is_near_the_reference(layer: Layer) -> None:
-    check_near(layer, oracle.tflm(layer.model(), layer.input())[0])
-
-
-@settings(max_examples=examples(15), deadline=None)
-@given(layers("FULLY_CONNECTED", "hybrid"))
-def test_int8_weights_in_a_float_layer_are_their_real_values(layer: Layer) -> None:
-    check_near(layer, dequantized(layer))
 
 
 def test_input_of_more_dimensions_is_read_as_samples() -> None:

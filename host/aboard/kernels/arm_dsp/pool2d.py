@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
@@ -13,14 +12,10 @@ from aboard.ir import DType, Node
 from aboard.kernels.contract import KernelCall, View
 from aboard.kernels.portable.pool2d import AccumulatingAverage, Pool
 from aboard.kernels.registry import implements
-from aboard.ops.pool2d import attributes
 from aboard.target import Target
 
 #: ABOARD_DSP_TAP_GROUP of `arm_dsp/dot.h`.
 _CHANNELS = 4
-
-#: Largest number of pixels whose sum fits 16 bits.
-_MOST_PIXELS = 255
 
 
 class PoolDsp(Pool):
@@ -47,13 +42,6 @@ class AveragePool2dDsp(AccumulatingAverage, PoolDsp):
 
     function, rows_function = "aboard_average_pool2d_dsp", "aboard_average_pool2d_rows_dsp"
     sums, sum_bytes = "aboard_dsp_sums_t", 2
-
-    @override
-    def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses nodes that the base class refuses, and windows whose sums may exceed 16 bits."""
-        size = math.prod(attributes(node).window)
-        too_large = f"is for windows of at most {_MOST_PIXELS} pixels, got {size}" if size > _MOST_PIXELS else None
-        return super().refuses(node, target) or too_large
 
 
 @implements

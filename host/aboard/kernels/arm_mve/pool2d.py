@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,11 +11,7 @@ from aboard.ir import DType, Node
 from aboard.kernels.contract import KernelCall, View
 from aboard.kernels.portable.pool2d import AccumulatingAverage, Pool
 from aboard.kernels.registry import implements
-from aboard.ops.pool2d import attributes
 from aboard.target import Target
-
-#: Largest number of pixels whose sum fits 16 bits.
-_MAX_WINDOW = 255
 
 
 class PoolMve(Pool):
@@ -37,13 +32,6 @@ class AveragePool2dMve(AccumulatingAverage, PoolMve):
 
     function, rows_function = "aboard_average_pool2d_mve", "aboard_average_pool2d_rows_mve"
     sums, sum_bytes = "int16_t", 2
-
-    @override
-    def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses other element types, and windows whose sums may exceed 16 bits."""
-        size = math.prod(attributes(node).window)
-        too_large = f"is for windows of at most {_MAX_WINDOW} pixels, got {size}" if size > _MAX_WINDOW else None
-        return super().refuses(node, target) or too_large
 
 
 @implements

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
@@ -26,6 +27,9 @@ from aboard.kernels.portable.elementwise import present
 from aboard.kernels.registry import implements
 from aboard.ops.pool2d import attributes, spans
 from aboard.target import Target
+
+#: Largest number of int8 pixels whose sum fits 16 bits, and the bytes of such a sum.
+_MOST_PIXELS, _HALFWORD = 255, 2
 
 _SUFFIXES = {DType.INT8: "s8", DType.INT16: "s16", DType.FLOAT32: "f32"}
 
@@ -110,6 +114,14 @@ class AccumulatingAverage(Pool):
     rows_function: ClassVar[str]
     sums: ClassVar[str] = "int32_t"
     sum_bytes: ClassVar[int] = 4
+
+    @override
+    def refuses(self, node: Node, target: Target) -> str | None:
+        """Refuses nodes that the base class refuses, and windows of int8 whose sums may exceed 16 bits."""
+        reason, size = super().refuses(node, target), math.prod(attributes(node).window)
+        if reason is not None or self.sum_bytes != _HALFWORD or size <= _MOST_PIXELS:
+            return reason
+        return f"is for windows of at most {_MOST_PIXELS} pixels, got {size}"
 
     @override
     def row_wise(self, node: Node) -> RowWise:
