@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from aboard.compiler import scheduled
+from aboard.compiler import recompute, scheduled
 from aboard.compiler.scheduled import Scheduled
 from aboard.errors import CapacityError
 from aboard.ir import Graph, Node
@@ -53,12 +53,60 @@ def fit(graph: Graph, target: Target, tuning: Tuning = DEFAULTS) -> Scheduled:
         CapacityError: The model does not fit the arenas (`-arena`), or needs more than `-ram-max` or `-flash-max`. For
             `-ram-max` its `least_bytes` is the smallest limit with which the model fits.
     """
+    first = _recomputed(graph, target) if _is_hopeless(graph, target, tuning) else None
+    if first is not None and first.layout.ram <= (target.ram_max or 0):
+        return first
+    try:
+        return _fit_stored(graph, target, tuning)
+    except CapacityError as error:
+        found = None if tuning.is_binding or error.least_bytes is None else first or _recomputed(graph, target)
+        if found is None:
+            raise
+        limit = target.ram_max or 0
+        if found.layout.ram <= limit:
+            return found
+        raise too_little_ram(graph.name, limit, min(found.layout.ram, error.least_bytes or 0)) from error
+
+
+def _fit_stored(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:
+    """Returns the schedule of a graph as it is, which stores every tensor."""
     try:
         return _fit(graph, target, tuning)
     except CapacityError:
         if tuning.is_binding or not tunable.may_tune(target, tuning):
             raise
     return _fit(graph, target, DEFAULTS)
+
+
+def _is_hopeless(graph: Graph, target: Target, tuning: Tuning) -> bool:
+    """True if no schedule of a graph as it is can be within `-ram-max`: quicker to see than to try."""
+    limit = target.ram_max
+    if limit is None or target.flash_max is not None or tuning.is_binding or not _may_recompute(graph, target):
+        return False
+    return not any(scheduled.may_fit(graph, _calls(graph, source), limit) for source in sources(target))
+
+
+def _may_recompute(graph: Graph, target: Target) -> bool:
+    """True if expansions of a model can be computed again: rows lie in blocks then, in one arena."""
+    return target.ram_max is not None and not graph.states and len(target.arenas()) < 2 and bool(recompute.pairs(graph))
+
+
+def _recomputed(graph: Graph, target: Target) -> Scheduled | None:
+    """Returns a schedule that computes expansions again, within `-ram-max` if there is one, else with the least RAM.
+
+    None if there is none, or none within `-flash-max`.
+    """
+    if not _may_recompute(graph, target):
+        return None
+    known = strategy.KnownNodes()
+    found = recompute.within(graph, target.ram_max or 0, lambda rewritten: _calls(rewritten, target, known))
+    return None if found is None or (target.flash_max and found.flash > target.flash_max) else found
+
+
+def _calls(graph: Graph, target: Target, known: strategy.KnownNodes | None = None) -> Calls:
+    choices = strategy.choose_all(graph, target, target.flash_max, known)
+    best = {node: choice.implementation for node, choice in choices.items()}
+    return Calls(_with_bodies(graph, best, target, Aim.LEAST), target)
 
 
 def _fit(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:

@@ -64,6 +64,11 @@ class Scheduled:
         """Predicted instructions of the host."""
         return cost.instructions(self.program.steps, self.program.assignment, self.calls.target)
 
+    @property
+    def cycles(self) -> int:
+        """Predicted cycles of the host; equal to the instructions if no cycles are known."""
+        return cost.cycles(self.program.steps, self.program.assignment, self.calls.target)
+
     def needs_no_more_than(self, balanced: Scheduled) -> bool:
         """True if it needs no more RAM than the schedule for `-opt=balanced`, and certainly no more flash.
 
@@ -91,17 +96,29 @@ def best(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
         CapacityError: No schedule fits the arenas.
     """
     found, errors = [], []
-    orders = [graph.nodes, order.best(graph, calls.implementations)]
-    if aim is not Aim.PLAIN:
-        orders.append(order.along_chains(graph))
-    for nodes in _distinct(*orders):
+    for ordered in _orders(graph, calls, aim):
         try:
-            found.append(_rolled(replace(graph, nodes=nodes), calls, aim))
+            found.append(_rolled(ordered, calls, aim))
         except CapacityError as error:
             errors.append(error)
     if not found:
         raise errors[-1]
     return min(found, key=lambda each: each.layout.ram)
+
+
+def in_blocks(graph: Graph, calls: Calls, aim: Aim) -> Iterator[Scheduled]:
+    """Yields the schedules in the order of the file whose cascades are best for rows in blocks, with rows in blocks.
+
+    Arguments and errors as for `best`; the graph has no states, and the target one arena.
+    """
+    for assignment in search.schedules(graph, calls, aim, search.IN_BLOCKS):
+        program = lower(graph, assignment, calls)
+        progress.report("memory plan")
+        regions = _arenas(program, calls.target)
+        found = blocks_instead.made(program, calls, regions[0].name if regions else None)
+        made = _planned(program, calls, aim, regions) if found is None else Scheduled(*found, calls, aim)
+        layout = made.layout.with_state(program.state_bytes, calls.target.state_mode, regions, graph.name)
+        yield replace(made, layout=layout, nodes=tuple(graph.nodes))
 
 
 def _rolled(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
@@ -132,8 +149,22 @@ def _rolled(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
     return min(found, key=needed)
 
 
-def _distinct(*orders: list[Node]) -> list[list[Node]]:
-    return [nodes for index, nodes in enumerate(orders) if nodes not in orders[:index]]
+def _orders(graph: Graph, calls: Calls, aim: Aim) -> list[Graph]:
+    """Returns a graph with its nodes in the orders that are tried."""
+    orders = [graph.nodes, order.best(graph, calls.implementations)]
+    if aim is not Aim.PLAIN:
+        orders.append(order.along_chains(graph))
+    return [replace(graph, nodes=nodes) for index, nodes in enumerate(orders) if nodes not in orders[:index]]
+
+
+def may_fit(graph: Graph, calls: Calls, limit: int) -> bool:
+    """Returns False if certainly no schedule that `best` finds has at most some bytes of RAM.
+
+    Arguments as for `best`; the graph has no states.
+    """
+    placements = search.IN_BLOCKS, search.IN_RINGS
+    ways = itertools.product(_orders(graph, calls, Aim.LEAST), placements)
+    return any(search.least_peak(ordered, calls, limit, placement) <= limit for ordered, placement in ways)
 
 
 def _in_order(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
@@ -219,10 +250,10 @@ def _planned(program: Program, calls: Calls, aim: Aim, regions: Sequence[ArenaRe
     """Returns a schedule with its memory plan, with rows in blocks if they save enough.
 
     What saves enough beside the bound of rolling buffers saves enough beside their plan, whose exact search may take
-    seconds. A limit keeps rolling buffers that are within it.
+    seconds. A limit keeps rolling buffers that may be within it.
     """
     limit, bound = calls.target.ram_max, lower_bound(program.live_ranges, program.overlaps)
-    if limit is None and len(regions) < 2:
+    if (limit is None or bound > limit) and len(regions) < 2:
         made = _in_blocks(program, calls, aim, bound, regions[0].name if regions else None)
         if made is not None:
             return made

@@ -31,6 +31,7 @@ from aboard.ir import Graph, Rounding
 from aboard.kernels import registry
 from aboard.kernels.contract import KernelCall
 from aboard.memory.arenas import Layout
+from aboard.schedule import cost
 from aboard.schedule.control import inside
 from aboard.schedule.lowering import Program, Step
 from aboard.target import Target, runtimes
@@ -91,7 +92,7 @@ def emit(
         input_mode=target.input_mode,
         hooks=hooks,
         macs=macs,
-        macs_run=sum(records.macs(step) for step in program.steps),
+        macs_run=sum(cost.macs(step.node, program.assignment) for step in program.steps),
         ram_bytes=layout.peak,
         ram_lower_bound_bytes=layout.bound,
         arenas=records.arenas(layout),

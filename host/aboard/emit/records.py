@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from aboard import ops
 from aboard.base.manifest_records import (
     ArenaRecord,
     BodyRecord,
@@ -29,7 +28,7 @@ from aboard.memory.problem import round_up
 from aboard.ops.subgraph import SubgraphAttributes
 from aboard.schedule.buffers import BufferAssignment
 from aboard.schedule.control import inside, roles
-from aboard.schedule.cost import cost
+from aboard.schedule.cost import cost, macs
 from aboard.schedule.lowering import Program, Step
 from aboard.target import Target
 
@@ -62,11 +61,6 @@ def workspace(step: Step) -> StepWorkspace:
     outputs = {index: take(view.span) for index, view in enumerate(step.outputs)}
     scratch = tuple(take(wanted.bytes) for wanted in step.call.scratch)
     return StepWorkspace(inputs, outputs, scratch, cursor)
-
-
-def macs(step: Step) -> int:
-    """Returns the multiply-accumulates of a step."""
-    return ops.get(step.node.op).macs(step.node)
 
 
 def tensors(
@@ -191,7 +185,7 @@ def _node(program: Program, step: Step, target: Target, weights: int) -> NodeRec
         implementation=step.implementation.label(node),
         device=None if region is None else region.label,
         sources=node.sources,
-        macs=macs(step),
+        macs=macs(node, program.assignment),
         rows=whole.call.rows,
         weights_bytes=weights,
         scratch_bytes=sum(scratch.bytes for scratch in step.call.scratch),

@@ -127,6 +127,7 @@ class Op(ABC):
             the op may run in place.
         moves_data: True if the op only moves values (reshape, transpose, concatenation).
         selects: True if each element of the result is an element of the operand, as a maximum is.
+        recomputes: True if stripes of a node compute some values again (`macs_in_stripes`).
         holds_graphs: True if attributes of its nodes hold graphs. Such a node is not folded, and no device claims it.
         attributes: Class of the attributes of this op's nodes.
         tflite_updates: Indices of the operands that the op's TFLite operators change: variable tensors. For each of
@@ -144,6 +145,7 @@ class Op(ABC):
     elementwise: ClassVar[bool] = False
     moves_data: ClassVar[bool] = False
     selects: ClassVar[bool] = False
+    recomputes: ClassVar[bool] = False
     holds_graphs: ClassVar[bool] = False
     weights_axis: ClassVar[int | None] = None
     types: ClassVar[tuple[DType, ...]] = ()
@@ -260,6 +262,10 @@ class Op(ABC):
     def macs(self, node: Node) -> int:
         """Returns the multiply-accumulates of one inference, padding included; 0 for ops without them."""
         return 0
+
+    def macs_in_stripes(self, node: Node, stripes: Sequence[tuple[int, int]]) -> int:
+        """Returns `macs` with those that stripes of rows [first, last) of an image compute again; by default none."""
+        return self.macs(node)
 
 
 #: Reads an operator of a TFLite file: returns the nodes that it becomes, in execution order.

@@ -13,6 +13,9 @@ from aboard.reports import prediction
 from aboard.tuning.key import HOST
 from aboard.tuning.space import shown
 
+#: The op whose nodes store no expanded image (`aboard.compiler.recompute`).
+_EXPANDED = "expanded_depthwise_conv2d"
+
 #: Columns of the chart of live ranges; in models with more nodes, several nodes share a column.
 _CHART = 48
 _NARROW_CHART = 12
@@ -101,6 +104,7 @@ def totals(manifest: Manifest) -> str:
             ("instructions", _instructions(manifest)),
             ("device cycles", None if own is None else f"{own:,} by the devices' own estimates, not measured"),
             ("MACs", f"{manifest.macs:,} in the model, {manifest.macs_run:,} as compiled"),
+            ("expansions", _expansions(manifest)),
             ("RAM", f"{amount(manifest.ram_bytes)}: tensors, scratch, inputs and outputs"),
             *divided,
             ("RAM bound", f"{amount(manifest.ram_lower_bound_bytes)} for this order: {bound}"),
@@ -120,6 +124,17 @@ def _cascades(manifest: Manifest) -> list[tuple[str, str]]:
         if node.cascade is not None:
             members.setdefault(node.cascade, []).append(index)
     return [(f"cascade {n}", f"nodes {m[0]} to {m[-1]}, computed stripe by stripe") for n, m in members.items()]
+
+
+def _expansions(manifest: Manifest) -> str | None:
+    """Returns the nodes whose expansion is computed again, and what that costs."""
+    again = [str(i) for i, node in enumerate(manifest.nodes) if node.op == _EXPANDED]
+    if not again:
+        return None
+    factor = manifest.macs_run / manifest.macs
+    nodes = "node" if len(again) == 1 else "nodes"
+    cost = f"MACs as compiled are {factor:.2f} times those in the model"
+    return f"of {nodes} {', '.join(again)}: not stored, computed again by each stripe; {cost}"
 
 
 def _flash(manifest: Manifest) -> str | None:

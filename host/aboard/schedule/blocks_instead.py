@@ -25,6 +25,18 @@ def of(program: Program, calls: Calls, peak: int, region: str | None = None) -> 
         peak: Bytes of its arena.
         region: The memory region of the arena, if it has a name.
     """
+    found = made(program, calls, region)
+    if found is None:
+        return None
+    least = max(found[0].table_bytes, peak // LEAST_SAVING, LEAST_BYTES)
+    return None if peak - found[1].peak <= least else found
+
+
+def made(program: Program, calls: Calls, region: str | None = None) -> tuple[Program, Layout] | None:
+    """Returns a schedule with the rows of its cascades in blocks; None without cascades, or if tables cannot be.
+
+    Arguments as for `of`.
+    """
     given = program.assignment
     if not given.cascades:
         return None
@@ -39,5 +51,4 @@ def of(program: Program, calls: Calls, peak: int, region: str | None = None) -> 
     )
     found = lower(program.graph, assignment, calls)
     layout = blocks.layout(found, region)
-    least = max(found.table_bytes, peak // LEAST_SAVING, LEAST_BYTES)
-    return None if layout is None or peak - layout.peak <= least else (found, layout)
+    return None if layout is None else (found, layout)

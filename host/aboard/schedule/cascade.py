@@ -106,3 +106,8 @@ class Cascade:
     def stripes_of(self, node: Node) -> int:
         """Returns the number of stripes of a node."""
         return len(self._heights[self.nodes.index(node)])
+
+    def rows_of_stripes(self, node: Node) -> list[tuple[int, int]]:
+        """Returns the rows [first, last) of each stripe of a node."""
+        position = self.nodes.index(node)
+        return [(stripe.first, stripe.last) for stripe in self.stripes if stripe.position == position]

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from aboard.ir import Node
 from aboard.kernels.contract import ExternalCall
 from aboard.kernels.control import ControlCall
 from aboard.kernels.select.cost_model import Prediction, predict
+from aboard.ops import get
 from aboard.schedule.buffers import BufferAssignment
 from aboard.schedule.control import CompiledBody, roles
 from aboard.schedule.lowering import Step
@@ -44,6 +46,12 @@ def instructions(steps: Iterable[Step], assignment: BufferAssignment, target: Ta
     return sum(cost(step, assignment, target).instructions for step in hosted)
 
 
+def cycles(steps: Iterable[Step], assignment: BufferAssignment, target: Target) -> int:
+    """Returns the predicted cycles of the steps that the host computes, or `instructions` if no cycles are known."""
+    hosted = (step for step in steps if not isinstance(step.call, ExternalCall))
+    return sum(cost(step, assignment, target).cycles for step in hosted)
+
+
 def _recorded(predicted: Prediction, cost: RecordedCost | None, calls: int) -> Prediction:
     """Returns a prediction with the figures of a tuning record, if the node had as many calls then."""
     if cost is None or cost.calls != calls:
@@ -69,6 +77,13 @@ def _of_control(step: Step, call: ControlCall, target: Target) -> Prediction:
 def _of_body(body: CompiledBody, target: Target) -> Prediction:
     costs = [cost(step, body.program.assignment, target) for step in body.program.steps]
     return Prediction(sum(each.instructions for each in costs), sum(each.cycles for each in costs), "", None)
+
+
+def macs(node: Node, assignment: BufferAssignment) -> int:
+    """Returns the multiply-accumulates of a node, with those that its stripes compute again."""
+    cascade = next((each for each in assignment.cascades if node in each.nodes), None)
+    op = get(node.op)
+    return op.macs(node) if cascade is None else op.macs_in_stripes(node, cascade.rows_of_stripes(node))
 
 
 def growth(step: Step, assignment: BufferAssignment) -> float:

@@ -129,6 +129,19 @@ def schedules(
             yield search.assignment(search.partition(0, slack))
 
 
+def least_peak(graph: Graph, calls: Calls, enough: int, memory: RowPlacement = IN_BLOCKS) -> int:
+    """Returns a lower bound of the RAM of the schedule with the least RAM.
+
+    Args:
+        graph: A verified graph in execution order, without states.
+        calls: Calls of its nodes.
+        enough: Bytes that the schedule may need; returned if it needs less.
+        memory: As for `schedules`.
+    """
+    search = _CascadeSearch(graph, calls, minimise_ram=True, in_blocks=memory.in_blocks)
+    return search.table.least_peak(enough, search.peak)
+
+
 def pareto_front(graph: Graph, calls: Calls) -> Iterator[BufferAssignment]:
     """Yields the buffer assignments of the Pareto front of RAM and stripes: the fewest stripes for each limit of RAM.
 
@@ -216,8 +229,8 @@ class _CascadeSearch:
             enough: Bytes that the schedule may need.
             slack: Factor of the least peak that the schedule may need, if this is more.
         """
-        peak = self.table.least_peak(enough, self._peak)
-        path = self.table.fewest_stripes(max(int(peak * slack), enough), self._peak)
+        peak = self.table.least_peak(enough, self.peak)
+        path = self.table.fewest_stripes(max(int(peak * slack), enough), self.peak)
         segments = [self.singles[step] if each is None else self._traced[each] for step, each in path]
         return [segment for segment in segments if segment is not None]
 
@@ -290,7 +303,7 @@ class _CascadeSearch:
     def _row_wise(self, node: Node) -> RowWise | None:
         return None if node in self._rolling else self.implementations[node].row_wise(node)
 
-    def _peak(self, candidate: CascadeBound) -> int | None:
+    def peak(self, candidate: CascadeBound) -> int | None:
         """Returns the peak of a cascade; None if the steps cannot be one."""
         if candidate not in self._traced:
             self._traced[candidate] = self._trace(candidate)

@@ -13,13 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from aboard.ir import Graph, Node, Tensor
+from aboard.ir.fingerprint import once_for_equal_nodes
 from aboard.kernels.contract import RowWise
 from aboard.memory.problem import LiveRange
-from aboard.ops import rows_of
+from aboard.ops import get, rows_of
 from aboard.schedule.receptive_field import Progress, ReceptiveFields
 from aboard.schedule.stripes import is_image_node
+
+#: Multiply-accumulates of a node that are computed again for as many instructions as a further call takes.
+_MACS_OF_A_CALL = 40
 
 #: Windows that a tensor must be higher than, so that other steps certainly run between two stripes of its reader.
 _MANY = 3
@@ -34,7 +39,7 @@ class CascadeBound:
         end: One past the index of the last step.
         minimise_ram: As in `Cascade`.
         least_bytes: A lower bound of its peak.
-        extra_stripes: Kernel calls beyond one for each step.
+        extra_stripes: Kernel calls beyond one for each step, and as many more as what stripes compute again is worth.
     """
 
     first: int
@@ -164,7 +169,7 @@ class SegmentBounds:
             here = replace(way)
             here.align_first_stripe(writers)
             writers[here.node.outputs[0]] = here
-            extra += -(-(here.rows - here.first_height) // here.stripe_height)
+            extra += -(-(here.rows - here.first_height) // here.stripe_height) + _stripes_worth(here)
             border.add(last)
             for each in closing.pop(last, ()):
                 kept = each.rest if self.in_blocks else each.bytes
@@ -231,6 +236,20 @@ class _Border:
         written = result.bytes if result.first >= self.first else 0
         shared = max(min(self.largest, written + inside), min(written, inside))
         return self.through + self.dying + written + inside - shared
+
+
+def _stripes_worth(way: Progress) -> int:
+    """Returns the kernel calls that take as long as what the stripes of a node compute again."""
+    if not get(way.node.op).recomputes:
+        return 0
+    return _again(way.node, way.first_height, way.stripe_height) // _MACS_OF_A_CALL
+
+
+@once_for_equal_nodes(1 << 12)
+def _again(node: Node, first: int, height: int) -> int:
+    op, rows = get(node.op), rows_of(node.output.shape)
+    stripes = list(pairwise([0, *range(first, rows, height), rows]))
+    return max(op.macs_in_stripes(node, stripes) - op.macs(node), 0)
 
 
 def _window(reader: Progress, tensor: Tensor) -> tuple[int, int]:

@@ -132,7 +132,7 @@ class PortableS8(_Portable):
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         x, y = packing.view(inputs), outputs[0]
-        stream, constants, params_of_epilogue = _epilogue(node)
+        stream, constants, params_of_epilogue = packed(node)
         buffered_rows, buffered_cols = _buffered(node)
         params: dict[str, Literal] = {
             "shape": params_of_shape(node, x, y),
@@ -164,7 +164,7 @@ class PortableS8(_Portable):
         )
 
 
-def _epilogue(node: Node) -> tuple[Array, Array, Mapping[str, Literal]]:
+def packed(node: Node) -> tuple[Array, Array, Mapping[str, Literal]]:
     """Returns the weights in the kernel's layout, the constants of each channel, and the shared constants."""
     matrix, bias, activation = packing.matrix(node, op.AXIS), packing.bias(node), attributes(node).activation
     single = requantised_once(node, activation, op.AXIS, SINGLE_ROUNDING_SHIFT)
@@ -178,14 +178,16 @@ def _epilogue(node: Node) -> tuple[Array, Array, Mapping[str, Literal]]:
     return stream, np.stack([result.bias, result.multiplier], 1).astype(np.int32), result.params
 
 
-def _buffered(node: Node) -> tuple[int, int]:
-    """Returns rows and columns of the line buffer of padded rows; 0 and 0 without padding."""
-    attrs = attributes(node)
-    if not attrs.padding.any:
-        return 0, 0
-    height, width = window(node)
+def padded_window(node: Node) -> tuple[int, int]:
+    """Returns the rows of a window, and the pixels of a row with its padding in all windows."""
+    attrs, (height, width) = attributes(node), window(node)
     cols = (node.output.shape[2] - 1) * attrs.strides[1] + reach(width, attrs.dilations[1])
     return reach(height, attrs.dilations[0]), cols
+
+
+def _buffered(node: Node) -> tuple[int, int]:
+    """Returns rows and columns of the line buffer of padded rows; 0 and 0 without padding."""
+    return padded_window(node) if attributes(node).padding.any else (0, 0)
 
 
 def _part(node: Node) -> int:

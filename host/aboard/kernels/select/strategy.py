@@ -293,15 +293,17 @@ def _choice(explained: Explanation, target: Target) -> KernelChoice:
     )
 
 
-def choose_all(graph: Graph, target: Target, budget: int | None = None) -> dict[Node, KernelChoice]:
-    """Returns the choice for every node. Arguments as for `explain_all`.
+def choose_all(
+    graph: Graph, target: Target, budget: int | None = None, known: KnownNodes | None = None
+) -> dict[Node, KernelChoice]:
+    """Returns the choice for every node. Arguments as for `explain_each`.
 
     Raises:
         ModelError: Some nodes have no implementation; the message names all.
     """
     choices: dict[Node, KernelChoice] = {}
     problems: list[str] = []
-    for explained in explain_all(graph, target, budget):
+    for explained in explain_each(graph.nodes, target, budget, known):
         try:
             choices[explained.node] = _choice(explained, target)
         except ModelError as error:
