@@ -36,9 +36,12 @@ class Live(ChannelModel):
 
 def inverted(seed: int, window: int = 3, size: int = 20) -> ChannelModel:
     """Returns a model of inverted residual blocks: 1x1 expansions, depthwise layers, 1x1 projections."""
-    model = Live(seed, (1, size, size, 3)).conv(8, (3, 3), 2)
+    model = Live(seed, (1, size, size, 3))
+    model.conv(8, (3, 3), 2)
     for stride in (1, 2):
-        model.conv(48, (1, 1)).depthwise(1, (window, window), stride).conv(8, (1, 1))
+        model.conv(48, (1, 1))
+        model.depthwise(1, (window, window), stride)
+        model.conv(8, (1, 1))
     global_average(model)
     return model
 
