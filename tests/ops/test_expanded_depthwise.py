@@ -19,6 +19,7 @@ from aboard.target import Target
 from support import expanded_layers, kernel_call
 from support.examples import examples
 from support.expanded_layers import Pair, kernel, lowered, pair, pairs
+from support.weighted_models import ACTIVATIONS
 
 TARGET = Target("c -mcpu=cortex-m0 -runtime=standalone")
 
@@ -39,20 +40,38 @@ def test_the_node_means_its_parts(drawn: Pair) -> None:
 def test_any_view_and_any_rows(data: st.DataObject, drawn: Pair) -> None:
     shapes = drawn.expansion.shape_in, drawn.depthwise.shape_out
     x, y = (data.draw(kernel_call.views(shape, 1)) for shape in shapes)
-    call = lowered(drawn, kernel("portable_s8"), x, y, TARGET)
+    ranges = data.draw(kernel_call.row_ranges(y.rows, 1))
+    drawn.check(lowered(drawn, kernel("portable_s8"), x, y, TARGET), x, y, ranges)
+    dsp = kernel("dsp_blocks_s8")
+    if dsp.refuses(drawn.node(), TARGET) is None:
+        drawn.check(lowered(drawn, dsp, x, y, TARGET), x, y, ranges)
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(st.data(), st.integers(3, 9), st.sampled_from([3, 5, 7]), st.sampled_from([1, 2]), st.sampled_from([4, 8, 12]))
+def test_dsp_blocks(data: st.DataObject, size: int, window: int, stride: int, depth: int) -> None:
+    drawn = pair((size, size + 1, 8), (window, window), stride, depth=depth)
+    activation = {"FusedActivationFunction": data.draw(st.sampled_from(ACTIVATIONS))}
+    drawn.expansion.options = {**drawn.expansion.options, **activation}
+    drawn.expansion.seed = data.draw(st.integers(0, 1 << 20))
+    drawn.expansion.spread = data.draw(st.sampled_from([1.0, 3.0]))
+    assert kernel("dsp_blocks_s8").refuses(drawn.node(), TARGET) is None
+    x, y = (data.draw(kernel_call.views(s, 1)) for s in (drawn.expansion.shape_in, drawn.depthwise.shape_out))
+    call = lowered(drawn, kernel("dsp_blocks_s8"), x, y, TARGET)
     drawn.check(call, x, y, data.draw(kernel_call.row_ranges(y.rows, 1)))
 
 
+@pytest.mark.parametrize("name", ["portable_s8", "dsp_blocks_s8"])
 @pytest.mark.parametrize("height", [1, 2, 3])
 @pytest.mark.parametrize(("window", "stride"), [((3, 3), 1), ((3, 3), 2), ((7, 7), 1), ((5, 5), 2), ((1, 1), 2)])
-def test_rows_in_a_rolling_buffer(window: tuple[int, int], stride: int, height: int) -> None:
+def test_rows_in_a_rolling_buffer(window: tuple[int, int], stride: int, height: int, name: str) -> None:
     drawn = pair((11, 6, 8), window, stride)
     rows = drawn.depthwise.shape_out[1]
     stripes = [(first, min(first + height, rows)) for first in range(0, rows, height)]
     x, y = View.whole(drawn.expansion.shape_in, 1), View.whole(drawn.depthwise.shape_out, 1)
     needed = min(x.rows, window[0] + (height - 1) * stride)
     rolling = replace(x, buffer_rows=needed)
-    expanded_layers.check_stripes(drawn, kernel("portable_s8"), TARGET, rolling, y, stripes)
+    expanded_layers.check_stripes(drawn, kernel(name), TARGET, rolling, y, stripes)
 
 
 def test_a_line_buffer_has_four_channels() -> None:

@@ -31,7 +31,7 @@ CallsOf = Callable[[Graph], Calls]
 
 
 #: Smallest part of a model's cycles for which a pair is taken apart.
-_LEAST_PRICE = 0.005
+_LEAST_PRICE = 0.001
 
 
 @dataclass(frozen=True, eq=False)

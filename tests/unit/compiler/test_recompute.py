@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -19,37 +17,11 @@ from aboard.reports import compiled as report
 from support import models
 from support.channel_models import ChannelModel
 from support.examples import examples
-from support.image_models import global_average
+from support.inverted_residuals import inverted, least
 from support.one_op import HOST, check_equal, compiled
 
 EXPANDED = "expanded_depthwise_conv2d"
 M4 = "c -mcpu=cortex-m4"
-
-
-class Live(ChannelModel):
-    """A model without channels that are dead, constant or equal."""
-
-    def planted(self, outputs: int, taps: int, inputs: int) -> tuple[np.ndarray, np.ndarray]:
-        weights = self.rng.integers(-20, 21, (outputs, taps, inputs)).astype(np.int8)
-        return weights, self.rng.integers(-500, 500, outputs).astype(np.int32)
-
-
-def inverted(seed: int, window: int = 3, size: int = 20) -> ChannelModel:
-    """Returns a model of inverted residual blocks: 1x1 expansions, depthwise layers, 1x1 projections."""
-    model = Live(seed, (1, size, size, 3)).conv(8, (3, 3), 2)
-    for stride in (1, 2):
-        model.conv(48, (1, 1)).depthwise(1, (window, window), stride).conv(8, (1, 1))
-    global_average(model)
-    return model
-
-
-@cache
-def least(data: bytes, target: str) -> int:
-    """Returns the smallest `-ram-max` of a model, as its error states it."""
-    with pytest.raises(CapacityError) as caught:
-        aboard.compile(data, target=f"{target} -ram-max=16", name="model")
-    assert caught.value.least_bytes is not None
-    return caught.value.least_bytes
 
 
 def within(data: bytes, target: str, limit: int) -> Manifest:

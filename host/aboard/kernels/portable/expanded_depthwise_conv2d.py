@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from typing_extensions import override
@@ -34,10 +35,6 @@ from aboard.target import Target
 
 HEADER = "portable/expanded_depthwise_conv2d.h"
 
-#: Instructions of the portable kernel: of a multiply-accumulate of the expansion and of the depthwise convolution, and
-#: of an element of either (Cortex-M4, counted in `mcunet_vww`).
-_MAC_COSTS, _ELEMENT_COST = (3.0, 2.4), 16
-
 #: Largest work of the expansion in stripes of the preferred height, as a factor of that in one call.
 _MOST_GROWTH = 2.0
 
@@ -49,6 +46,8 @@ class Expanded(Implementation):
     exact = True
     strided = True
     by_rows = True
+    mac_costs: tuple[float, float]  #: Instructions of a multiply-accumulate of the expansion and of the depthwise part.
+    element_cost: float  #: Instructions of an element of either.
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
@@ -56,6 +55,11 @@ class Expanded(Implementation):
         return packing.refusal(expansion, Precision.INT8, conv2d.AXIS) or packing.refusal(
             depthwise, Precision.INT8, depthwise_conv2d.AXIS
         )
+
+    @override
+    def formula(self, node: Node) -> float:
+        costs = zip(op.parts(node), self.mac_costs, strict=True)
+        return sum(get(n.op).macs(n) * mac + n.output.type.elements * self.element_cost for n, mac in costs)
 
     @override
     def row_wise(self, node: Node) -> RowWise:
@@ -83,32 +87,16 @@ class PortableS8(Expanded):
     """int8: rows of up to four expanded channels, one pixel after another."""
 
     name = "portable_s8"
-
-    @override
-    def formula(self, node: Node) -> float:
-        costs = zip(op.parts(node), _MAC_COSTS, strict=True)
-        return sum(get(n.op).macs(n) * mac + n.output.type.elements * _ELEMENT_COST for n, mac in costs)
+    mac_costs = (3.0, 2.4)
+    element_cost = 16
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         expansion, depthwise = op.parts(node)
         x, y, channels = packing.view(inputs), outputs[0], _channels(depthwise)
         first, expanded, epilogue_of_first = _expansion(expansion, channels)
-        stream, constants, shared = depthwise_kernel.packed(depthwise)
-        rows, cols = depthwise_kernel.padded_window(depthwise)
-        params: dict[str, Literal] = {
-            "depthwise": {
-                "shape": depthwise_kernel.params_of_shape(depthwise, View.whole(depthwise.input(INPUT).shape, 1), y),
-                "block": depthwise_kernel.block(depthwise),
-                "buffered_cols": cols,
-                "buffered_channels": channels,
-                "strip": y.rows,
-                "zero_point": depthwise.input(INPUT).quant.zero_point,
-                "epilogue": shared,
-            },
-            "in": x.literal(),
-            "epilogue": epilogue_of_first,
-        }
+        windows = Windows.of(depthwise, y, channels)
+        params: dict[str, Literal] = {"depthwise": windows.params, "in": x.literal(), "epilogue": epilogue_of_first}
         return KernelCall(
             header=HEADER,
             function="aboard_expanded_depthwise_conv2d_s8",
@@ -119,15 +107,49 @@ class PortableS8(Expanded):
                 OutputArg(0, "int8_t *"),
                 ConstantArg(PackedConstant("expansion", first)),
                 ConstantArg(PackedConstant("expanded", expanded)),
-                ConstantArg(PackedConstant("weights", stream)),
-                ConstantArg(PackedConstant("constants", constants)),
-                ScratchArg(Scratch(rows * cols * channels), "int8_t *"),
+                *windows.arguments,
             ),
             rows=y.rows,
-            slow_epilogue=shared["fast"] != depthwise_kernel.SINGLE_ROUNDING,
+            slow_epilogue=windows.has_slow_epilogue,
             # As for depthwise layers, one shared function for every geometry would be larger than instances for a few.
             code_key=repr(params),
         )
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The depthwise part of a call, which reads line buffers of some channels.
+
+    Attributes:
+        params: Fields of the C struct `aboard_depthwise_conv2d_s8_t`.
+        arguments: Weights, constants and line buffers.
+        has_slow_epilogue: As `KernelCall.slow_epilogue`.
+    """
+
+    params: Mapping[str, Literal]
+    arguments: tuple[ConstantArg | ScratchArg, ...]
+    has_slow_epilogue: bool
+
+    @classmethod
+    def of(cls, depthwise: Node, y: View, channels: int) -> Windows:
+        """Returns the part for a depthwise convolution of some channels after others."""
+        stream, constants, shared = depthwise_kernel.packed(depthwise)
+        rows, cols = depthwise_kernel.padded_window(depthwise)
+        params: dict[str, Literal] = {
+            "shape": depthwise_kernel.params_of_shape(depthwise, View.whole(depthwise.input(INPUT).shape, 1), y),
+            "block": depthwise_kernel.block(depthwise),
+            "buffered_cols": cols,
+            "buffered_channels": channels,
+            "strip": y.rows,
+            "zero_point": depthwise.input(INPUT).quant.zero_point,
+            "epilogue": shared,
+        }
+        arguments = (
+            ConstantArg(PackedConstant("weights", stream)),
+            ConstantArg(PackedConstant("constants", constants)),
+            ScratchArg(Scratch(rows * cols * channels), "int8_t *"),
+        )
+        return cls(params, arguments, shared["fast"] != depthwise_kernel.SINGLE_ROUNDING)
 
 
 def _channels(depthwise: Node) -> int:
