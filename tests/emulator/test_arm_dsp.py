@@ -119,6 +119,12 @@ def depthwise(rows: int, cols: int, channels: int, activation: str = "NONE") -> 
     return Layer("DEPTHWISE_CONV_2D", *shapes, 3, options)
 
 
+def apart(cols: int, zero_point: int) -> Layer:
+    options = {"Padding": "VALID", "StrideH": 2, "StrideW": 2, "DepthMultiplier": 1}
+    shapes = (1, 6, cols, 8), (1, 3, 3, 8), (1, 2, (cols - 1) // 2, 8)
+    return Layer("DEPTHWISE_CONV_2D", *shapes, 3, options, zero_point_out=zero_point)
+
+
 #: Zero points and preferences: each pair in an image of its own; in every run two pairs take turns in one image.
 WAYS = either([((z, opt),) for z in (-128, 5) for opt in ("balanced", "size")], [((-128, "balanced"), (5, "size"))])
 Ways = tuple[tuple[int, str], ...]
@@ -173,6 +179,9 @@ def test_strips_of_few_rows(rows: int) -> None:
     drawn = [rows_of(cols, 1, next(zero)) for cols in (1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7, 8, 9)]
     drawn += [dataclasses.replace(depthwise(height, 5, 12), zero_point_out=next(zero)) for height in (1, 1, 2, 2, 3, 6)]
     drawn += [depthwise(4, 6, 8, "RELU_N1_TO_1")]
+    # Windows two pixels apart: padding on the left, on the right, on both sides and on none.
+    drawn += [rows_of(cols, 2, next(zero)) for cols in (3, 3, 4, 4, 5, 6, 7, 8, 9)]
+    drawn += [apart(cols, next(zero)) for cols in (5, 5, 6, 7, 8, 9)]
     with strategy.forced(in_strips(rows)):
         check([(layer.model(), layer.input()) for layer in drawn], names=[DSP])
 

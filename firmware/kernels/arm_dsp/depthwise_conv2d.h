@@ -13,6 +13,7 @@
 #include "aboard/view.h"
 #include "line_buffer.h"
 #include "line_buffer_narrow.h"
+#include "row_apart.h"
 #include "row_pairs.h"
 #include "row_single.h"
 
@@ -31,7 +32,8 @@ typedef struct {
     int32_t blocks;     /**< Blocks of a row. */
     int32_t rest;       /**< Results of a last, smaller block; 0: no such block. */
     int32_t narrow;     /**< 1: rows are narrow, see aboard_dsp_narrow; line buffers contain no padding on the sides. */
-    int32_t at_once;    /**< 1 or 2: strips are so many rows, see row_single.h and row_pairs.h; 0: line buffers. */
+    int32_t at_once;    /**< 1 or 2: strips are so many rows, see row_single.h, row_apart.h and row_pairs.h; 0: line
+                           buffers. */
     int32_t zero_point; /**< Zero point of the input. */
     int32_t single_rounding; /**< 1: results by a single rounding; 0: by a double rounding. */
     int32_t clamped;         /**< 1: results are clamped to [low, high]. */
@@ -186,13 +188,17 @@ ABOARD_INLINE void aboard_depthwise_conv2d_dsp_few(const aboard_depthwise_conv2d
         .y0 = y0,
         .y1 = y1,
         .y_stride = p->out.pixel_stride,
+        .lead = p->pad_left,
+        .last = p->stride * p->out.cols - p->pad_left < p->in.cols,
     };
     for (int32_t i = 0; i < p->at_once + 2; ++i) {
         const int32_t row = ABOARD_MIN(ABOARD_MAX(top + i, 0), p->in_height - 1);
         job.rows[i] = aboard_row_s8(&p->in, in, image + row);
         job.outside |= row != top + i ? 1u << i : 0u;
     }
-    if (p->at_once == 1) {
+    if (p->stride == 2) {
+        aboard_dsp_row_apart(&job, p->single_rounding);
+    } else if (p->at_once == 1) {
         aboard_dsp_row_of_results(&job, p->single_rounding);
     } else {
         aboard_dsp_row_pairs(&job, p->single_rounding);

@@ -34,6 +34,8 @@ typedef struct {
     int8_t *y0;          /**< First row of the results. */
     int8_t *y1;          /**< Second row; y0 if there is none. */
     int32_t y_stride;    /**< Bytes from a pixel of the results to the next. */
+    int32_t lead;        /**< Pixels of padding on the left, 0 or 1. */
+    int32_t last; /**< Of windows two pixels apart: 1 if the last column of the last window is inside the image. */
 } aboard_dsp_row_pairs_t;
 
 #if ABOARD_DSP_ASM
@@ -219,12 +221,13 @@ ABOARD_INLINE void aboard_dsp_row_pairs(aboard_dsp_row_pairs_t *p, int32_t singl
 
 /** Sum of a window of a channel; `row` is 0 or 1. */
 ABOARD_INLINE uint32_t aboard_dsp_row_pairs_sum(const aboard_dsp_row_pairs_t *p, const uint32_t *words, int32_t channel,
-                                                int32_t row, int32_t col) {
+                                                int32_t row, int32_t col, int32_t stride) {
+    const int32_t cols = stride == 1 ? p->cols : 2 * p->cols - p->lead + p->last;
     uint32_t sum = words[3];
     for (int32_t tap = 0; tap < 9; ++tap) {
         const int32_t r = row + tap / 3;
-        const int32_t x = col + tap % 3 - 1;
-        if ((p->outside >> r & 1u) == 0 && x >= 0 && x < p->cols) {
+        const int32_t x = col * stride + tap % 3 - p->lead;
+        if ((p->outside >> r & 1u) == 0 && x >= 0 && x < cols) {
             const int32_t pixel = p->rows[r][x * p->pixel_stride + channel] + (int16_t)p->offset;
             sum += (uint32_t)(pixel * aboard_dsp_line_buffer_weight(words, tap % 3, tap / 3));
         }
@@ -233,7 +236,7 @@ ABOARD_INLINE uint32_t aboard_dsp_row_pairs_sum(const aboard_dsp_row_pairs_t *p,
 }
 
 /** Computes `rows` rows of results. Those of four channels are stored when all of them are known. */
-ABOARD_SHARED void aboard_dsp_row_pairs_rows(aboard_dsp_row_pairs_t *p, int32_t single, int32_t rows) {
+ABOARD_SHARED void aboard_dsp_row_pairs_rows(aboard_dsp_row_pairs_t *p, int32_t single, int32_t rows, int32_t stride) {
     const int32_t size = ABOARD_DSP_LINE_BUFFER_WORDS(single);
     const int32_t channels = (int32_t)(p->end - p->weights) / size;
     int8_t *const y[2] = {p->y0, p->y1};
@@ -243,7 +246,7 @@ ABOARD_SHARED void aboard_dsp_row_pairs_rows(aboard_dsp_row_pairs_t *p, int32_t 
             const int32_t pixel = i / ABOARD_DSP_LINE_BUFFERS;
             const int32_t channel = first + i % ABOARD_DSP_LINE_BUFFERS;
             const uint32_t *const words = p->weights + channel * size;
-            const uint32_t sum = aboard_dsp_row_pairs_sum(p, words, channel, pixel / p->cols, pixel % p->cols);
+            const uint32_t sum = aboard_dsp_row_pairs_sum(p, words, channel, pixel / p->cols, pixel % p->cols, stride);
             found[i] = aboard_dsp_line_buffer_result(words, sum, single);
         }
         /* The first row last: it is the result if both are the same row. */
@@ -257,7 +260,7 @@ ABOARD_SHARED void aboard_dsp_row_pairs_rows(aboard_dsp_row_pairs_t *p, int32_t 
 
 /** See above. */
 ABOARD_INLINE void aboard_dsp_row_pairs(aboard_dsp_row_pairs_t *p, int32_t single) {
-    aboard_dsp_row_pairs_rows(p, single, 2);
+    aboard_dsp_row_pairs_rows(p, single, 2, 1);
 }
 
 #endif

@@ -28,30 +28,18 @@
     "sxtab16 " b ", r5, " a "\n sxtab16 " a ", r5, " a ", ror #8\n"    \
     "str " b ", [r6, #" at "+24]\n str " a ", [r6, #" at "+36]\n"
 
-/** Copies four channels: r0 to r2 rows, r4 pixel stride, r12 offset of the pixel, lr the end of the pairs; r3 is the
- * distance of a pair's pixels, 0 for a single last one. Then clears rows outside. */
-#define ABOARD_DSP_ROW_SINGLE_FILL                                     \
-    "ldr r12, [sp, #32]\n"                                             \
-    "ldm r12, {r0-r6}\n"                                               \
-    "ldr r7, [r12, #28]\n ldr r12, [sp, #44]\n"                        \
-    "add r8, r12, #4\n str r8, [sp, #44]\n"                            \
-    "strd r6, r6, [sp, #20]\n"                                         \
-    "lsrs r7, r7, #1\n mul r7, r4\n add lr, r12, r7, lsl #1\n"         \
-    "mov r3, r4\n"                                                     \
-    "3:\n"                                                             \
+/** Copies two pixels of four channels: r0 to r2 rows, r3 distance of the pixels, r4 pixel stride, r12 offset of the first. */
+#define ABOARD_DSP_ROW_SINGLE_TWO_PIXELS                               \
     "ldr r7, [r0, r12]\n ldr r8, [r1, r12]\n ldr r9, [r2, r12]\n"      \
     "add r12, r3\n add r6, #48\n"                                      \
     ABOARD_DSP_ROW_SINGLE_COPY("r7", "r8", "-48")                      \
     "ldr r7, [r0, r12]\n ldr r8, [r1, r12]\n ldr r11, [r2, r12]\n"     \
     "add r12, r4\n"                                                    \
     ABOARD_DSP_ROW_SINGLE_COPY("r7", "r8", "-44")                      \
-    ABOARD_DSP_ROW_SINGLE_COPY("r9", "r11", "-40")                     \
-    "cmp r12, lr\n"                                                    \
-    "bne 3b\n"                                                         \
-    "ldr r7, [sp, #36]\n"                                              \
-    "ands r7, r3\n"                                                    \
-    "itt ne\n movne r3, #0\n addne lr, r4\n"                           \
-    "bne 3b\n"                                                         \
+    ABOARD_DSP_ROW_SINGLE_COPY("r9", "r11", "-40")
+
+/** Clears the words of rows outside the image, of which r6 is the end. */
+#define ABOARD_DSP_ROW_SINGLE_OUTSIDE                                  \
     "ldr r0, [sp, #40]\n"                                              \
     "cbz r0, 6f\n"                                                     \
     "ldr r1, [sp, #20]\n"                                              \
@@ -72,6 +60,26 @@
     "cmp r0, #0\n"                                                     \
     "bne 4b\n"                                                         \
     "6:\n"
+
+/** Copies four channels: r0 to r2 rows, r4 pixel stride, r12 offset of the pixel, lr the end of the pairs; r3 is the
+ * distance of a pair's pixels, 0 for a single last one. Then clears rows outside. */
+#define ABOARD_DSP_ROW_SINGLE_FILL                                     \
+    "ldr r12, [sp, #32]\n"                                             \
+    "ldm r12, {r0-r6}\n"                                               \
+    "ldr r7, [r12, #28]\n ldr r12, [sp, #44]\n"                        \
+    "add r8, r12, #4\n str r8, [sp, #44]\n"                            \
+    "strd r6, r6, [sp, #20]\n"                                         \
+    "lsrs r7, r7, #1\n mul r7, r4\n add lr, r12, r7, lsl #1\n"         \
+    "mov r3, r4\n"                                                     \
+    "3:\n"                                                             \
+    ABOARD_DSP_ROW_SINGLE_TWO_PIXELS                                   \
+    "cmp r12, lr\n"                                                    \
+    "bne 3b\n"                                                         \
+    "ldr r7, [sp, #36]\n"                                              \
+    "ands r7, r3\n"                                                    \
+    "itt ne\n movne r3, #0\n addne lr, r4\n"                           \
+    "bne 3b\n"                                                         \
+    ABOARD_DSP_ROW_SINGLE_OUTSIDE
 
 /** The parts of a column of two results: tap on the right of `a`, in the middle of `b`, and on the left of a new `c`. The
  * third row is the half `half` of r1. */
@@ -115,11 +123,8 @@
     "add r0, " a ", " a ", asr #31\n smmlar " a ", " a ", r10, r0\n"   \
     "ldr r0, [sp, #12]\n add " a ", r11\n asr " a ", r0\n ssat " a ", #8, " a "\n" again
 
-/** Results of a channel: r2 to r4 weights (w0, w1) of a column, r5 and r6 w2 of the columns, the upper
- * half of r6 negative turns of the loop, r7 bias, r8 and r9 sums, r10
- * factor, r11 constant, r12 x, lr the results, which take the place of the first channel's words. */
-#define ABOARD_DSP_ROW_SINGLE_CHANNEL(words, shift, result)            \
-    "8:\n"                                                             \
+/** Loads a channel: see below. */
+#define ABOARD_DSP_ROW_SINGLE_WEIGHTS(words, shift)                    \
     "ldr r12, [sp, #28]\n"                                             \
     "ldm r12!, " words                                                 \
     shift                                                              \
@@ -130,7 +135,14 @@
     "ldr r12, [sp, #20]\n ldr lr, [sp, #24]\n ldr r9, [sp]\n"          \
     "pkhbt r5, r5, r1, lsl #16\n pkhbt r6, r6, r9, lsl #16\n"          \
     "add r1, r12, #12\n str r1, [sp, #20]\n"                           \
-    "add r1, lr, #1\n str r1, [sp, #24]\n"                             \
+    "add r1, lr, #1\n str r1, [sp, #24]\n"
+
+/** Results of a channel: r2 to r4 weights (w0, w1) of a column, r5 and r6 w2 of the columns, the upper
+ * half of r6 negative turns of the loop, r7 bias, r8 and r9 sums, r10
+ * factor, r11 constant, r12 x, lr the results, which take the place of the first channel's words. */
+#define ABOARD_DSP_ROW_SINGLE_CHANNEL(words, shift, result)            \
+    "8:\n"                                                             \
+    ABOARD_DSP_ROW_SINGLE_WEIGHTS(words, shift)                        \
     "cmp r9, #0\n"                                                     \
     ABOARD_DSP_ROW_SINGLE_EVEN                                         \
     ABOARD_DSP_ROW_SINGLE_MIDDLE("r8", "r7", "b")                      \
@@ -204,7 +216,7 @@ ABOARD_INLINE void aboard_dsp_row_of_results(aboard_dsp_row_pairs_t *p, int32_t 
 
 /** See above. */
 ABOARD_INLINE void aboard_dsp_row_of_results(aboard_dsp_row_pairs_t *p, int32_t single) {
-    aboard_dsp_row_pairs_rows(p, single, 1);
+    aboard_dsp_row_pairs_rows(p, single, 1, 1);
 }
 
 #endif

@@ -52,6 +52,10 @@ _FILLING = 0.43
 #: Strips of one and of two rows without line buffers, against line buffers of high strips: a factor, and what the setup
 #: of a row adds to it, divided by the pixels of a row (measured with 5 and 24 of them).
 _FEW_ROWS = {1: (1.0, 3.5), 2: (0.95, 2.1)}
+_FEW_ROWS_APART = 0.98, 0.6
+
+#: Results of a row with a stride of 2 from which on strips of one row cost less than line buffers.
+_WIDE_APART = 16
 
 #: Smallest number of rows per strip, by stride, unless the result has fewer.
 _LEAST_STRIP = {1: 2, 2: 1}
@@ -92,7 +96,7 @@ class DspS8(Implementation):
             Knob("strip", tuple(dict.fromkeys(strips)), "Rows of the result whose pixels are copied together."),
             Knob("block", _blocks(node), "Results of a row that are computed at once."),
             Knob("narrow", (1, 0) if _narrow(node) else (0,), "Line buffers of a single block hold no padding."),
-            Knob("few_rows", (1, 0) if _has_few_rows(node) else (0,), "Strips of two rows need no line buffers."),
+            Knob("few_rows", (1, 0) if _few_rows(node) else (0,), "Strips of two rows need no line buffers."),
         )
 
     def _rows(self, node: Node) -> int:
@@ -100,7 +104,7 @@ class DspS8(Implementation):
 
     def _at_once(self, node: Node, rows: int) -> int:
         """Returns the rows of a strip of so many rows that are computed without line buffers, or 0."""
-        return rows if rows <= 2 and _has_few_rows(node) and self.knob("few_rows", 1) == 1 else 0
+        return rows if rows <= _few_rows(node) and self.knob("few_rows", 1) == 1 else 0
 
     @override
     def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
@@ -134,7 +138,7 @@ class DspS8(Implementation):
         """Counts the rows that two neighbouring strips both copy."""
         strip, stride = self._rows(node), attributes(node).strides[0]
         if rows < strip and self._at_once(node, rows):
-            factor, setup = _FEW_ROWS[rows]
+            factor, setup = _FEW_ROWS[rows] if stride == 1 else _FEW_ROWS_APART
             return factor + setup / node.output.shape[2]
         most, some = (_span(count, stride) / count for count in (strip, min(rows, strip)))
         return 1 + _FILLING * (some / most - 1)
@@ -151,7 +155,7 @@ class DspS8(Implementation):
         block = self.knob("block", _blocks(node)[0])
         narrow = _narrow(node) and block == y.cols and self.knob("narrow", 1) == 1
         pitch = _pitch(node, narrow=narrow)
-        scratch = _few_bytes(y.cols, at_once) if at_once else LINE_BUFFERS * _span(strip, stride) * pitch
+        scratch = _few_bytes(y.cols, at_once, stride) if at_once else LINE_BUFFERS * _span(strip, stride) * pitch
         params = {
             **_image(node, x, y),
             "strip": strip,
@@ -254,19 +258,26 @@ def _is_padded(node: Node) -> bool:
     return same and attrs.strides[1] == 1
 
 
-def _has_few_rows(node: Node) -> bool:
-    """True if `arm_dsp/row_single.h` and `arm_dsp/row_pairs.h` compute this layer."""
-    return _is_padded(node) and node.output.shape[2] >= 2
+def _few_rows(node: Node) -> int:
+    """Returns how many rows `arm_dsp/row_single.h`, `row_apart.h` and `row_pairs.h` compute at once, at most."""
+    cols, attrs = node.output.shape[2], attributes(node)
+    if cols < 2 or attrs.strides[1] == 1:
+        return 2 if cols >= 2 and _is_padded(node) else 0
+    return 1 if 2 * cols - attrs.padding.left <= node.input(INPUT).shape[2] else 0
 
 
-def _few_bytes(cols: int, rows: int) -> int:
+def _few_bytes(cols: int, rows: int, stride: int) -> int:
     """Returns the bytes of ABOARD_DSP_ROW_SINGLE_WORDS for each two pixels, or ABOARD_DSP_ROW_PAIR_WORDS for each."""
+    if stride == 2:
+        return 48 * (cols + 1)
     return 48 * ((cols + 1) // 2) if rows == 1 else 32 * cols
 
 
 def _strip(node: Node) -> int:
     """Returns the rows of the result per strip: the strips are as equal as the size of line buffers allows."""
     height, stride = node.output.shape[1], attributes(node).strides[0]
+    if stride == 2 and _few_rows(node) and node.output.shape[2] >= _WIDE_APART:
+        return 1
     row = LINE_BUFFERS * _pitch(node, narrow=_narrow(node))
     most = max((_BUFFER_BYTES // row - 3) // stride + 1, _LEAST_STRIP[stride])
     strips = -(-height // most)
