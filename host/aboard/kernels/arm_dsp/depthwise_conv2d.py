@@ -267,10 +267,13 @@ def _few_rows(node: Node) -> int:
 
 
 def _few_bytes(cols: int, rows: int, stride: int) -> int:
-    """Returns the bytes of ABOARD_DSP_ROW_SINGLE_WORDS for each two pixels, or ABOARD_DSP_ROW_PAIR_WORDS for each."""
+    """Returns the bytes of ABOARD_DSP_ROW_SINGLE_WORDS for each two pixels, or ABOARD_DSP_ROW_PAIR_WORDS for each.
+
+    Those of two rows are made a multiple of 64: blocks in memory then leave smaller gaps (`kws`: 24 bytes).
+    """
     if stride == 2:
         return 48 * (cols + 1)
-    return 48 * ((cols + 1) // 2) if rows == 1 else 32 * cols
+    return 48 * ((cols + 1) // 2) if rows == 1 else (cols + 1) // 2 * 64
 
 
 def _strip(node: Node) -> int:
