@@ -17,11 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aboard
+from aboard.kernels.contract import Implementation
 from aboard.kernels.select import strategy
+from aboard.tuning.choice import GIVEN, ChosenPoint
 from support import oracle
 from support.dsp_layers import (
     BLOCKS,
     COLUMNS,
+    DSP,
     LARGE,
     NAMES,
     ONE,
@@ -103,6 +106,19 @@ def rows_of(cols: int, stride: int, zero_point: int = -128) -> Layer:
     return Layer("DEPTHWISE_CONV_2D", *shapes, 3, options, zero_point_out=zero_point)
 
 
+def depthwise(rows: int, cols: int, channels: int, activation: str = "NONE") -> Layer:
+    options = {"Padding": "SAME", "StrideH": 1, "StrideW": 1, "DepthMultiplier": 1}
+    options["FusedActivationFunction"] = activation
+    shapes = (1, rows, cols, channels), (1, 3, 3, channels), (1, rows, cols, channels)
+    return Layer("DEPTHWISE_CONV_2D", *shapes, 3, options)
+
+
+def apart(cols: int, zero_point: int) -> Layer:
+    options = {"Padding": "VALID", "StrideH": 2, "StrideW": 2, "DepthMultiplier": 1}
+    shapes = (1, 6, cols, 8), (1, 3, 3, 8), (1, 2, (cols - 1) // 2, 8)
+    return Layer("DEPTHWISE_CONV_2D", *shapes, 3, options, zero_point_out=zero_point)
+
+
 #: Zero points and preferences: each pair in an image of its own; in every run two pairs take turns in one image.
 WAYS = either([((z, opt),) for z in (-128, 5) for opt in ("balanced", "size")], [((-128, "balanced"), (5, "size"))])
 Ways = tuple[tuple[int, str], ...]
@@ -138,6 +154,30 @@ def test_every_size_of_block(zero_points: tuple[int, ...]) -> None:
     drawn = [rows_of(cols, 1, next(zero)) for cols in (1, 2, 3, 4, 5, 6, 7, 10, 12, 17)]
     drawn += [rows_of(cols, 2, next(zero)) for cols in (2, 3, 5, 8, 10, 13, 24, 26)]
     check([(layer.model(), layer.input()) for layer in drawn])
+
+
+def in_strips(rows: int) -> strategy.Rule:
+    """Returns a rule that computes depthwise layers in strips of so many rows."""
+
+    def rule(explained: strategy.Explanation) -> Implementation:
+        (found,) = (c.implementation for c in explained.candidates if c.implementation.name == DSP)
+        return found.at(ChosenPoint({"strip": rows}, GIVEN))
+
+    return rule
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_strips_of_few_rows(rows: int) -> None:
+    # Every way through the loops over columns; the last strip of two has one row. One, two and more groups of channels.
+    zero = itertools.cycle((-128, 5))
+    drawn = [rows_of(cols, 1, next(zero)) for cols in (1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7, 8, 9)]
+    drawn += [dataclasses.replace(depthwise(height, 5, 12), zero_point_out=next(zero)) for height in (1, 1, 2, 2, 3, 6)]
+    drawn += [depthwise(4, 6, 8, "RELU_N1_TO_1")]
+    # Windows two pixels apart: padding on the left, on the right, on both sides and on none.
+    drawn += [rows_of(cols, 2, next(zero)) for cols in (3, 3, 4, 4, 5, 6, 7, 8, 9)]
+    drawn += [apart(cols, next(zero)) for cols in (5, 5, 6, 7, 8, 9)]
+    with strategy.forced(in_strips(rows)):
+        check([(layer.model(), layer.input()) for layer in drawn], names=[DSP])
 
 
 @pytest.mark.parametrize(

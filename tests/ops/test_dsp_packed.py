@@ -93,7 +93,7 @@ def test_rings_of_rows(stride: int) -> None:
         (5, 2, 1, 48, 14, PACKED),
         (3, 1, 2, 16, 14, PACKED),
         (3, 1, 1, 33, 14, PACKED),
-        (3, 1, 1, 24, 14, PACKED),
+        (3, 1, 1, 24, 14, DSP),
         (3, 1, 1, 24, 6, DSP),
     ],
 )

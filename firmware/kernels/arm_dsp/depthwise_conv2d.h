@@ -13,6 +13,9 @@
 #include "aboard/view.h"
 #include "line_buffer.h"
 #include "line_buffer_narrow.h"
+#include "row_apart.h"
+#include "row_pairs.h"
+#include "row_single.h"
 
 /** Parameters of aboard_depthwise_conv2d_dsp: windows of 3x3 without dilation, one result channel per channel. */
 typedef struct {
@@ -29,6 +32,8 @@ typedef struct {
     int32_t blocks;     /**< Blocks of a row. */
     int32_t rest;       /**< Results of a last, smaller block; 0: no such block. */
     int32_t narrow;     /**< 1: rows are narrow, see aboard_dsp_narrow; line buffers contain no padding on the sides. */
+    int32_t at_once;    /**< 1 or 2: strips are so many rows, see row_single.h, row_apart.h and row_pairs.h; 0: line
+                           buffers. */
     int32_t zero_point; /**< Zero point of the input. */
     int32_t single_rounding; /**< 1: results by a single rounding; 0: by a double rounding. */
     int32_t clamped;         /**< 1: results are clamped to [low, high]. */
@@ -169,6 +174,37 @@ ABOARD_INLINE void aboard_depthwise_conv2d_dsp_strip(const aboard_depthwise_conv
     }
 }
 
+/** Computes one or two rows of the result of one image, whose places are `y0` and `y1`; other parameters as above. */
+ABOARD_INLINE void aboard_depthwise_conv2d_dsp_few(const aboard_depthwise_conv2d_dsp_t *p, const int8_t *in,
+                                                   int32_t image, int32_t top, int8_t *y0, int8_t *y1,
+                                                   const uint32_t *weights, uint32_t *scratch) {
+    aboard_dsp_row_pairs_t job = {
+        .pixel_stride = p->in.pixel_stride,
+        .offset = 0x10001u * (uint16_t)-p->zero_point,
+        .x = scratch,
+        .cols = p->out.cols,
+        .weights = weights,
+        .end = weights + p->out.channels * ABOARD_DSP_LINE_BUFFER_WORDS(p->single_rounding),
+        .y0 = y0,
+        .y1 = y1,
+        .y_stride = p->out.pixel_stride,
+        .lead = p->pad_left,
+        .last = p->stride * p->out.cols - p->pad_left < p->in.cols,
+    };
+    for (int32_t i = 0; i < p->at_once + 2; ++i) {
+        const int32_t row = ABOARD_MIN(ABOARD_MAX(top + i, 0), p->in_height - 1);
+        job.rows[i] = aboard_row_s8(&p->in, in, image + row);
+        job.outside |= row != top + i ? 1u << i : 0u;
+    }
+    if (p->stride == 2) {
+        aboard_dsp_row_apart(&job, p->single_rounding);
+    } else if (p->at_once == 1) {
+        aboard_dsp_row_of_results(&job, p->single_rounding);
+    } else {
+        aboard_dsp_row_pairs(&job, p->single_rounding);
+    }
+}
+
 /** Clamps the results of a row to the range of the activation. */
 ABOARD_INLINE void aboard_depthwise_conv2d_dsp_clamp(const aboard_depthwise_conv2d_dsp_t *p, int8_t *y) {
     for (int32_t col = 0; col < p->out.cols; ++col) {
@@ -194,12 +230,17 @@ ABOARD_INLINE void aboard_depthwise_conv2d_dsp(const aboard_depthwise_conv2d_dsp
         const int32_t image = p->out.rows == p->out_height ? 0 : r / p->out_height;
         const int32_t y = r - image * p->out_height;
         const int32_t left = ABOARD_MIN(ABOARD_MIN(last - r, p->strip), p->out_height - y);
-        const int32_t rows = aboard_rows_together(&p->out, r, left);
+        const int32_t rows = p->at_once ? left : aboard_rows_together(&p->out, r, left);
+        const int32_t top = y * p->stride - p->pad_top;
         int8_t *const to = aboard_row_out_s8(&p->out, out, r);
-        aboard_depthwise_conv2d_dsp_strip(p, in, image * p->in_height, y * p->stride - p->pad_top, to, rows, weights,
-                                          buffers);
+        if (p->at_once) {
+            int8_t *const last_row = aboard_row_out_s8(&p->out, out, r + rows - 1);
+            aboard_depthwise_conv2d_dsp_few(p, in, image * p->in_height, top, to, last_row, weights, buffers);
+        } else {
+            aboard_depthwise_conv2d_dsp_strip(p, in, image * p->in_height, top, to, rows, weights, buffers);
+        }
         for (int32_t row = 0; p->clamped && row < rows; ++row) {
-            aboard_depthwise_conv2d_dsp_clamp(p, to + row * p->out.row_stride);
+            aboard_depthwise_conv2d_dsp_clamp(p, aboard_row_out_s8(&p->out, out, r + row));
         }
         r += rows;
     }

@@ -44,31 +44,36 @@ typedef struct {
 #define ABOARD_DSP_FIRST(a, sum, x0, x1) "smlad " a ", " x0 ", r10, " sum "\n smlabt " a ", " x1 ", r11, " a "\n"
 #define ABOARD_DSP_SECOND(a, sum, x0, x1) "smlatb " a ", " x0 ", r10, " sum "\n smlad " a ", " x1 ", r11, " a "\n"
 
-/** One row of the windows of a block; the last result's register holds the bias before the first row. */
-#define ABOARD_DSP_LOAD(x, row) "ldm r12, {" x "}\n ldrd r10, r11, [sp, #" row "*8]\n"
+/** One row of the windows of a block: single loads directly behind one another take one cycle each and one more, which LDM
+ * and LDRD would pay twice. The last result's register holds the bias before the first row. */
+#define ABOARD_DSP_PAIRS(row) "ldr r10, [sp, #" row "*8]\n ldr r11, [sp, #" row "*8+4]\n"
+#define ABOARD_DSP_LOAD_2 "ldr r6, [r12]\n ldr r7, [r12, #4]\n"
+#define ABOARD_DSP_LOAD_3 ABOARD_DSP_LOAD_2 "ldr r8, [r12, #8]\n"
+#define ABOARD_DSP_LOAD_4 ABOARD_DSP_LOAD_3 "ldr r9, [r12, #12]\n"
+#define ABOARD_DSP_LOAD_5 ABOARD_DSP_LOAD_4 "ldr r5, [r12, #16]\n"
 #define ABOARD_DSP_ROW_6(row, a0, a1, a2, a3, a4)                      \
-    ABOARD_DSP_LOAD("r6-r9", row)                                      \
+    ABOARD_DSP_LOAD_4 ABOARD_DSP_PAIRS(row)                              \
     ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_SECOND("r1", a1, "r6", "r7") \
     ABOARD_DSP_FIRST("r2", a2, "r7", "r8") ABOARD_DSP_SECOND("r3", a3, "r7", "r8") \
     ABOARD_DSP_FIRST("r4", a4, "r8", "r9") ABOARD_DSP_SECOND("r5", "r5", "r8", "r9")
 #define ABOARD_DSP_ROW_5(row, a0, a1, a2, a3)                          \
-    ABOARD_DSP_LOAD("r6-r9", row)                                      \
+    ABOARD_DSP_LOAD_4 ABOARD_DSP_PAIRS(row)                              \
     ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_SECOND("r1", a1, "r6", "r7") \
     ABOARD_DSP_FIRST("r2", a2, "r7", "r8") ABOARD_DSP_SECOND("r3", a3, "r7", "r8") \
     ABOARD_DSP_FIRST("r4", "r4", "r8", "r9")
 #define ABOARD_DSP_ROW_4(row, a0, a1, a2)                              \
-    ABOARD_DSP_LOAD("r6-r8", row)                                      \
+    ABOARD_DSP_LOAD_3 ABOARD_DSP_PAIRS(row)                              \
     ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_SECOND("r1", a1, "r6", "r7") \
     ABOARD_DSP_FIRST("r2", a2, "r7", "r8") ABOARD_DSP_SECOND("r3", "r3", "r7", "r8")
 #define ABOARD_DSP_ROW_3(row, a0, a1)                                  \
-    ABOARD_DSP_LOAD("r6-r8", row)                                      \
+    ABOARD_DSP_LOAD_3 ABOARD_DSP_PAIRS(row)                              \
     ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_SECOND("r1", a1, "r6", "r7") \
     ABOARD_DSP_FIRST("r2", "r2", "r7", "r8")
 #define ABOARD_DSP_ROW_2(row, a0)                                      \
-    ABOARD_DSP_LOAD("r6, r7", row)                                     \
+    ABOARD_DSP_LOAD_2 ABOARD_DSP_PAIRS(row)                              \
     ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_SECOND("r1", "r1", "r6", "r7")
 #define ABOARD_DSP_ROW_1(row)                                          \
-    ABOARD_DSP_LOAD("r6, r7", row)                                     \
+    ABOARD_DSP_LOAD_2 ABOARD_DSP_PAIRS(row)                              \
     ABOARD_DSP_FIRST("r0", "r0", "r6", "r7")
 #define ABOARD_DSP_ROWS_6 ABOARD_DSP_ROW_6("0", "r5", "r5", "r5", "r5", "r5") ABOARD_DSP_DOWN \
     ABOARD_DSP_ROW_6("1", "r0", "r1", "r2", "r3", "r4") ABOARD_DSP_DOWN ABOARD_DSP_ROW_6("2", "r0", "r1", "r2", "r3", "r4")
@@ -157,6 +162,10 @@ typedef struct {
     "add sp, #104\n"                                                   \
     "pop {r4-r11, pc}\n"
 
+/** Factor, constant, result, pixel stride and three times that. */
+#define ABOARD_DSP_PARAMETERS                                          \
+    "ldr r6, [sp, #28]\n ldr r7, [sp, #32]\n ldr r8, [sp, #36]\n ldr r9, [sp, #40]\n ldr r10, [sp, #44]\n"
+
 /** Both forms of a block of `count` results, whose last register is `sum`; `back` leads to the next row of x. */
 #define ABOARD_DSP_ROWS(name, count, sum, back, on, right)             \
     ABOARD_NAKED void aboard_dsp_rows_##name##_single(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
@@ -174,7 +183,7 @@ typedef struct {
             ABOARD_DSP_ROWS_HEAD(ABOARD_DSP_WORDS_ANY, "112")          \
             "1:\n ldr " sum ", [sp, #24]\n"                            \
             ABOARD_DSP_ROWS_##name back                                \
-            "add r6, sp, #28\n ldm r6, {r6-r10}\n ldr r11, [sp, #72]\n" \
+            ABOARD_DSP_PARAMETERS "ldr r11, [sp, #72]\n"                  \
             ABOARD_DSP_EACH_##count(ABOARD_DSP_EACH_ANY)               \
             ABOARD_DSP_STORE_##count                                   \
             "ldr r11, [sp, #48]\n ldr lr, [sp, #68]\n"                 \
@@ -190,18 +199,18 @@ ABOARD_DSP_ROWS(1, 1, "r0", "sub r12, lr\n", "4", "")
 
 /** One row of the windows of a block that are two pixels apart. */
 #define ABOARD_DSP_APART_4(row, a0, a1, a2, a3)                        \
-    ABOARD_DSP_LOAD("r5-r9", row)                                      \
-    ABOARD_DSP_FIRST("r0", a0, "r5", "r6") ABOARD_DSP_FIRST("r1", a1, "r6", "r7") \
-    ABOARD_DSP_FIRST("r2", a2, "r7", "r8") ABOARD_DSP_FIRST("r3", a3, "r8", "r9")
+    ABOARD_DSP_LOAD_5 ABOARD_DSP_PAIRS(row)                              \
+    ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_FIRST("r1", a1, "r7", "r8") \
+    ABOARD_DSP_FIRST("r2", a2, "r8", "r9") ABOARD_DSP_FIRST("r3", a3, "r9", "r5")
 #define ABOARD_DSP_APART_3(row, a0, a1, a2, a3)                        \
-    ABOARD_DSP_LOAD("r6-r9", row)                                      \
+    ABOARD_DSP_LOAD_4 ABOARD_DSP_PAIRS(row)                              \
     ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_FIRST("r1", a1, "r7", "r8") \
     ABOARD_DSP_FIRST("r2", a2, "r8", "r9")
 #define ABOARD_DSP_APART_2(row, a0, a1, a2, a3)                        \
-    ABOARD_DSP_LOAD("r6-r8", row)                                      \
+    ABOARD_DSP_LOAD_3 ABOARD_DSP_PAIRS(row)                              \
     ABOARD_DSP_FIRST("r0", a0, "r6", "r7") ABOARD_DSP_FIRST("r1", a1, "r7", "r8")
 #define ABOARD_DSP_APART_1(row, a0, a1, a2, a3)                        \
-    ABOARD_DSP_LOAD("r6, r7", row)                                     \
+    ABOARD_DSP_LOAD_2 ABOARD_DSP_PAIRS(row)                              \
     ABOARD_DSP_FIRST("r0", a0, "r6", "r7")
 
 /** Requantisation of such a result: factor in r5, constant in r6; for two roundings the shift in lr, and r4 is lost. */
@@ -271,7 +280,8 @@ ABOARD_DSP_ROWS(1, 1, "r0", "sub r12, lr\n", "4", "")
     ABOARD_DSP_APART_##count("0", "r4", "r4", "r4", "r4") ABOARD_DSP_DOWN \
     ABOARD_DSP_APART_##count("1", "r0", "r1", "r2", "r3") ABOARD_DSP_DOWN \
     ABOARD_DSP_APART_##count("2", "r0", "r1", "r2", "r3")              \
-    "add r5, sp, #24\n ldm r5, {r5-r11}\n"
+    "ldr r5, [sp, #24]\n ldr r6, [sp, #28]\n ldr r7, [sp, #32]\n ldr r8, [sp, #36]\n" \
+    "ldr r9, [sp, #40]\n ldr r10, [sp, #44]\n ldr r11, [sp, #48]\n"
 
 /** Both forms of blocks of `count` results whose windows are two pixels apart, `on` bytes of x from block to block. */
 #define ABOARD_DSP_APART(count, on)                                    \

@@ -34,38 +34,24 @@ typedef struct {
 #if ABOARD_DSP_ASM
 
 /* clang-format off */
-/** Two pixels of four channels: words of channels 0 and 1 and of 2 and 3 of both, then a word minus the zero point for
- * each channel. */
-#define ABOARD_DSP_TWO_PIXELS                                          \
-    "ldr r8, [r0]\n ldr r9, [r0, r1]\n add r0, r0, r1, lsl #1\n"       \
-    "pkhbt r10, r8, r9, lsl #16\n pkhtb r8, r9, r8, asr #16\n"         \
-    "sxtab16 r11, r6, r10\n sxtab16 r10, r6, r10, ror #8\n"            \
-    "sxtab16 r12, r6, r8\n sxtab16 r8, r6, r8, ror #8\n"               \
-    "str r11, [r2], #4\n str r10, [r3], #4\n str r12, [r4], #4\n str r8, [r5], #4\n"
+/** Two pixels of four channels, in `a` and `b`: words of channels 0 and 1 and of 2 and 3 of both, then a word minus the
+ * zero point for each channel. Two single stores take two cycles, STRD takes three. */
+#define ABOARD_DSP_TWO_PIXELS(a, b)                                    \
+    "pkhbt r12, " a ", " b ", lsl #16\n pkhtb " a ", " b ", " a ", asr #16\n" \
+    "sxtab16 " b ", r6, r12\n sxtab16 r12, r6, r12, ror #8\n"          \
+    "str " b ", [r2], #4\n str r12, [r3], #4\n"                        \
+    "sxtab16 " b ", r6, " a "\n sxtab16 " a ", r6, " a ", ror #8\n"    \
+    "str " b ", [r4], #4\n str " a ", [r5], #4\n"
 
-/** The same for four pixels. */
-#define ABOARD_DSP_FOUR_PIXELS                                         \
-    "ldr r8, [r0]\n ldr r9, [r0, r1]\n add r0, r0, r1, lsl #1\n"       \
-    "ldr r10, [r0]\n ldr r11, [r0, r1]\n add r0, r0, r1, lsl #1\n"     \
-    "pkhbt r12, r8, r9, lsl #16\n pkhtb r8, r9, r8, asr #16\n"         \
-    "pkhbt lr, r10, r11, lsl #16\n pkhtb r10, r11, r10, asr #16\n"     \
-    "sxtab16 r9, r6, r12\n sxtab16 r11, r6, lr\n"                      \
-    "strd r9, r11, [r2], #8\n"                                         \
-    "sxtab16 r12, r6, r12, ror #8\n sxtab16 lr, r6, lr, ror #8\n"      \
-    "strd r12, lr, [r3], #8\n"                                         \
-    "sxtab16 r9, r6, r8\n sxtab16 r11, r6, r10\n"                      \
-    "strd r9, r11, [r4], #8\n"                                         \
-    "sxtab16 r8, r6, r8, ror #8\n sxtab16 r10, r6, r10, ror #8\n"      \
-    "strd r8, r10, [r5], #8\n"
-
-/** Four line buffers of a strip of rows: r0 pixel, r1 pixel stride, r2 to r5 line buffers, r6 offset, r7 end of the pairs. */
+/** Four line buffers of a strip of rows: r0 pixel, r1 pixel stride, r2 to r5 line buffers, r6 offset, r7 end of the pairs; lr
+ * three times r1. Loads directly behind one another take a cycle each, and one more. */
 ABOARD_NAKED void aboard_dsp_fill_line_buffers(const aboard_dsp_fill_t *p ABOARD_UNUSED) {
     __asm__ volatile(
         "push {r4-r11, lr}\n"
         "ldr r8, [r0]\n ldr r9, [r0, #8]\n"
         "push {r0, r8, r9}\n"
         "ldr r1, [r0, #12]\n ldr r2, [r0, #16]\n ldr r3, [r0, #20]\n ldr r6, [r0, #24]\n"
-        "add r4, r2, r3, lsl #1\n add r5, r4, r3\n add r3, r2\n"
+        "add r4, r2, r3, lsl #1\n add r5, r4, r3\n add r3, r2\n add lr, r1, r1, lsl #1\n"
         "1:\n" /* A row. */
         "ldrd r12, r0, [sp]\n"
         "ldr r8, [r12, #4]\n"
@@ -82,12 +68,16 @@ ABOARD_NAKED void aboard_dsp_fill_line_buffers(const aboard_dsp_fill_t *p ABOARD
         "tst r7, #4\n"
         "add r7, r2\n"
         "beq 3f\n"
-        ABOARD_DSP_TWO_PIXELS
+        "ldr r8, [r0]\n ldr r9, [r0, r1]\n add r0, r0, r1, lsl #1\n"
+        ABOARD_DSP_TWO_PIXELS("r8", "r9")
         "3:\n"
         "cmp r2, r7\n"
         "beq 5f\n"
         "4:\n"
-        ABOARD_DSP_FOUR_PIXELS
+        "ldr r8, [r0]\n ldr r9, [r0, r1]\n ldr r10, [r0, r1, lsl #1]\n ldr r11, [r0, lr]\n"
+        "add r0, r0, r1, lsl #2\n"
+        ABOARD_DSP_TWO_PIXELS("r8", "r9")
+        ABOARD_DSP_TWO_PIXELS("r10", "r11")
         "cmp r2, r7\n"
         "bne 4b\n"
         "5:\n"
@@ -97,8 +87,8 @@ ABOARD_NAKED void aboard_dsp_fill_line_buffers(const aboard_dsp_fill_t *p ABOARD
         "beq 9f\n"
         "ldr r8, [r0]\n"
         "sxtab16 r10, r6, r8\n sxtab16 r8, r6, r8, ror #8\n"
-        "uxth r12, r10\n uxth lr, r8\n lsr r10, #16\n lsr r8, #16\n"
-        "str r12, [r2], #4\n str lr, [r3], #4\n str r10, [r4], #4\n str r8, [r5], #4\n"
+        "uxth r12, r10\n uxth r11, r8\n lsr r10, #16\n lsr r8, #16\n"
+        "str r12, [r2], #4\n str r11, [r3], #4\n str r10, [r4], #4\n str r8, [r5], #4\n"
         "9:\n"
         "mov r8, #0\n"
         "cmp r9, #0\n"

@@ -27,15 +27,17 @@ ABOARD_NAKED void aboard_dsp_fill_five(const aboard_dsp_fill_t *p ABOARD_UNUSED)
         "push {r1, r2}\n"
         "mov r1, r3\n mov r2, r4\n add r3, r2, r5\n add r4, r2, r5, lsl #1\n add r5, r4, r5\n"
         "1:\n"
+        "add r10, r0, r1\n"
         "ldr r7, [r0]\n ldr r8, [r0, r1]\n ldr r9, [r0, r1, lsl #1]\n ldr r11, [r0, r1, lsl #2]\n"
-        "add r10, r0, r1\n ldr r10, [r10, r1, lsl #1]\n"
+        "ldr r10, [r10, r1, lsl #1]\n"
         "sxtab16 r12, r6, r11\n sxtab16 lr, r6, r11, ror #8\n"
         "pkhbt r11, r7, r8, lsl #16\n pkhtb r7, r8, r7, asr #16\n"
         "pkhtb r8, r10, r9, asr #16\n pkhbt r9, r9, r10, lsl #16\n"
-        "sxtab16 r10, r6, r11\n str r10, [r2], #4\n sxtab16 r10, r6, r9\n strd r10, r12, [r2], #8\n"
-        "sxtab16 r10, r6, r11, ror #8\n sxtab16 r11, r6, r9, ror #8\n stmia r3!, {r10, r11, lr}\n"
-        "lsr r12, #16\n sxtab16 r10, r6, r7\n sxtab16 r11, r6, r8\n stmia r4!, {r10-r12}\n"
-        "lsr lr, #16\n sxtab16 r7, r6, r7, ror #8\n sxtab16 r8, r6, r8, ror #8\n stmia r5!, {r7, r8, lr}\n"
+        "sxtab16 r10, r6, r11\n str r10, [r2], #4\n sxtab16 r10, r6, r9\n str r10, [r2], #4\n str r12, [r2], #4\n"
+        "sxtab16 r10, r6, r11, ror #8\n sxtab16 r11, r6, r9, ror #8\n str r10, [r3], #4\n str r11, [r3], #4\n str lr, [r3], #4\n"
+        "lsr r12, #16\n sxtab16 r10, r6, r7\n sxtab16 r11, r6, r8\n str r10, [r4], #4\n str r11, [r4], #4\n str r12, [r4], #4\n"
+        "lsr lr, #16\n sxtab16 r7, r6, r7, ror #8\n sxtab16 r8, r6, r8, ror #8\n"
+        "str r7, [r5], #4\n str r8, [r5], #4\n str lr, [r5], #4\n"
         "ldrd r7, r8, [sp]\n"
         "add r0, r7\n"
         "cmp r2, r8\n"
@@ -51,28 +53,31 @@ ABOARD_NAKED void aboard_dsp_fill_five(const aboard_dsp_fill_t *p ABOARD_UNUSED)
 #define ABOARD_DSP_RIGHT_ODD(a, sum, x0, x1) "smlatb " a ", " x0 ", r10, " sum "\n smlabt " a ", " x1 ", r10, " a "\n"
 #define ABOARD_DSP_ONLY(a, sum, x0) "smlabt " a ", " x0 ", r10, " sum "\n"
 
-/** One row of the windows of a narrow row; advances x to the next. */
-#define ABOARD_DSP_NEXT(x, row) "ldmia r12!, {" x "}\n ldrd r10, r11, [sp, #" row "*8]\n"
+/** One row of the windows of a narrow row: its one to three words, and its weights, by single loads (line_buffer.h). */
+#define ABOARD_DSP_WORDS_1(row) "ldr r6, [r12, #" row "*4]\n" ABOARD_DSP_PAIRS(row)
+#define ABOARD_DSP_WORDS_2(row) "ldr r6, [r12, #" row "*8]\n ldr r7, [r12, #" row "*8+4]\n" ABOARD_DSP_PAIRS(row)
+#define ABOARD_DSP_WORDS_3(row)                                        \
+    "ldr r6, [r12, #" row "*12]\n ldr r7, [r12, #" row "*12+4]\n ldr r8, [r12, #" row "*12+8]\n" ABOARD_DSP_PAIRS(row)
 #define ABOARD_DSP_NARROW_1(row, a0, a1, a2, a3, a4, a5)               \
-    "ldr r6, [r12], #4\n ldr r10, [sp, #" row "*8]\n" ABOARD_DSP_ONLY("r0", a0, "r6")
+    "ldr r6, [r12, #" row "*4]\n ldr r10, [sp, #" row "*8]\n" ABOARD_DSP_ONLY("r0", a0, "r6")
 #define ABOARD_DSP_NARROW_2(row, a0, a1, a2, a3, a4, a5)               \
-    "ldr r6, [r12], #4\n ldrd r10, r11, [sp, #" row "*8]\n"            \
+    ABOARD_DSP_WORDS_1(row)                                            \
     ABOARD_DSP_LEFT("r0", a0, "r6") ABOARD_DSP_RIGHT_EVEN("r1", a1, "r6")
 #define ABOARD_DSP_NARROW_3(row, a0, a1, a2, a3, a4, a5)               \
-    ABOARD_DSP_NEXT("r6, r7", row)                                     \
+    ABOARD_DSP_WORDS_2(row)                                            \
     ABOARD_DSP_LEFT("r0", a0, "r6") ABOARD_DSP_FIRST("r1", a1, "r6", "r7") \
     ABOARD_DSP_RIGHT_ODD("r2", a2, "r6", "r7")
 #define ABOARD_DSP_NARROW_4(row, a0, a1, a2, a3, a4, a5)               \
-    ABOARD_DSP_NEXT("r6, r7", row)                                     \
+    ABOARD_DSP_WORDS_2(row)                                            \
     ABOARD_DSP_LEFT("r0", a0, "r6") ABOARD_DSP_FIRST("r1", a1, "r6", "r7") \
     ABOARD_DSP_SECOND("r2", a2, "r6", "r7") ABOARD_DSP_RIGHT_EVEN("r3", a3, "r7")
 #define ABOARD_DSP_NARROW_5(row, a0, a1, a2, a3, a4, a5)               \
-    ABOARD_DSP_NEXT("r6-r8", row)                                      \
+    ABOARD_DSP_WORDS_3(row)                                            \
     ABOARD_DSP_LEFT("r0", a0, "r6") ABOARD_DSP_FIRST("r1", a1, "r6", "r7") \
     ABOARD_DSP_SECOND("r2", a2, "r6", "r7") ABOARD_DSP_FIRST("r3", a3, "r7", "r8") \
     ABOARD_DSP_RIGHT_ODD("r4", a4, "r7", "r8")
 #define ABOARD_DSP_NARROW_6(row, a0, a1, a2, a3, a4, a5)               \
-    ABOARD_DSP_NEXT("r6-r8", row)                                      \
+    ABOARD_DSP_WORDS_3(row)                                            \
     ABOARD_DSP_LEFT("r0", a0, "r6") ABOARD_DSP_FIRST("r1", a1, "r6", "r7") \
     ABOARD_DSP_SECOND("r2", a2, "r6", "r7") ABOARD_DSP_FIRST("r3", a3, "r7", "r8") \
     ABOARD_DSP_SECOND("r4", a4, "r7", "r8") ABOARD_DSP_RIGHT_EVEN("r5", a5, "r8")
@@ -84,6 +89,9 @@ ABOARD_NAKED void aboard_dsp_fill_five(const aboard_dsp_fill_t *p ABOARD_UNUSED)
 #define ABOARD_DSP_PUT_4 ABOARD_DSP_PUT_3 "strb r3, [r9, r10]\n"
 #define ABOARD_DSP_PUT_5 ABOARD_DSP_PUT_4 "strb r4, [r9, r8, lsl #2]\n"
 #define ABOARD_DSP_PUT_6 ABOARD_DSP_PUT_5 "add r0, r9, r10\n strb r5, [r0, r8, lsl #1]\n"
+
+/** Pixel stride, three times that, row stride of the results. */
+#define ABOARD_DSP_NARROW_PLACES "ldr r8, [sp, #32]\n ldr r10, [sp, #36]\n ldr r11, [sp, #40]\n"
 
 /** Two roundings: factor in r6, constant in r7, shift in r8. */
 #define ABOARD_DSP_NARROW_ANY(a)                                       \
@@ -114,14 +122,14 @@ ABOARD_NAKED void aboard_dsp_fill_five(const aboard_dsp_fill_t *p ABOARD_UNUSED)
     "str r1, [sp, #60]\n str r0, [sp, #48]\n"                          \
     "2:\n"
 
-/** The next row, then the next channel; `two` bytes of x are two rows. */
-#define ABOARD_DSP_NARROW_TAIL(two)                                    \
+/** The next row, which is `pitch` bytes of x further, then the next channel. */
+#define ABOARD_DSP_NARROW_TAIL(pitch)                                  \
     "ldr r6, [sp, #48]\n"                                              \
-    "add r9, r11\n sub r12, #" two "\n"                                \
+    "add r9, r11\n add r12, #" pitch "\n"                              \
     "cmp r12, r6\n"                                                    \
     "bne 2b\n"                                                         \
     "ldrd r0, r1, [sp, #52]\n"                                         \
-    "add r12, #" two "\n"                                              \
+    "add r12, #2*" pitch "\n"                                          \
     "cmp r0, r1\n"                                                     \
     "bne 1b\n"                                                         \
     "add sp, #68\n"                                                    \
@@ -133,33 +141,33 @@ ABOARD_NAKED void aboard_dsp_fill_five(const aboard_dsp_fill_t *p ABOARD_UNUSED)
     ABOARD_DSP_NARROW_##cols("2", "r0", "r1", "r2", "r3", "r4", "r5")
 
 /** Both forms of rows of `cols` pixels. */
-#define ABOARD_DSP_NARROW(cols, two)                                   \
+#define ABOARD_DSP_NARROW(cols, pitch)                                   \
     ABOARD_NAKED void aboard_dsp_narrow_##cols##_single(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             ABOARD_DSP_NARROW_HEAD("{r1-r6}\n", "96", "")              \
             ABOARD_DSP_NARROW_SUMS(cols)                               \
-            "add r6, sp, #24\n ldm r6, {r6-r8, r10, r11}\n"            \
+            "ldr r6, [sp, #24]\n ldr r7, [sp, #28]\n" ABOARD_DSP_NARROW_PLACES \
             ABOARD_DSP_EACH_##cols(ABOARD_DSP_EACH_SINGLE)               \
             ABOARD_DSP_PUT_##cols                                      \
-            ABOARD_DSP_NARROW_TAIL(two));                              \
+            ABOARD_DSP_NARROW_TAIL(pitch));                              \
     }                                                                  \
     ABOARD_NAKED void aboard_dsp_narrow_##cols##_double(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             ABOARD_DSP_NARROW_HEAD("{r1-r7}\n", "112", "str r7, [sp, #44]\n") \
             ABOARD_DSP_NARROW_SUMS(cols)                               \
-            "ldrd r6, r7, [sp, #24]\n ldr r8, [sp, #44]\n"             \
+            "ldr r6, [sp, #24]\n ldr r7, [sp, #28]\n ldr r8, [sp, #44]\n" \
             ABOARD_DSP_EACH_##cols(ABOARD_DSP_NARROW_ANY)              \
-            "add r8, sp, #32\n ldm r8, {r8, r10, r11}\n"               \
+            ABOARD_DSP_NARROW_PLACES                                   \
             ABOARD_DSP_PUT_##cols                                      \
-            ABOARD_DSP_NARROW_TAIL(two));                              \
+            ABOARD_DSP_NARROW_TAIL(pitch));                              \
     }
 
-ABOARD_DSP_NARROW(6, "24")
-ABOARD_DSP_NARROW(5, "24")
-ABOARD_DSP_NARROW(4, "16")
-ABOARD_DSP_NARROW(3, "16")
-ABOARD_DSP_NARROW(2, "8")
-ABOARD_DSP_NARROW(1, "8")
+ABOARD_DSP_NARROW(6, "12")
+ABOARD_DSP_NARROW(5, "12")
+ABOARD_DSP_NARROW(4, "8")
+ABOARD_DSP_NARROW(3, "8")
+ABOARD_DSP_NARROW(2, "4")
+ABOARD_DSP_NARROW(1, "4")
 /* clang-format on */
 
 /** Copies narrow rows; `cols` is a literal; see aboard_dsp_fill_line_buffers. */

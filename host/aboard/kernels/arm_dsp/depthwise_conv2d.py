@@ -43,11 +43,19 @@ _MOST_RESULTS = {1: 6, 2: 4}
 _BUFFER_BYTES = 2080
 
 #: Heights of strips that `aboard tune` tries beside its own and the whole image.
-_STRIPS = 2, 4, 8
+_STRIPS = 1, 2, 4, 8
 
 #: Share of a layer's instructions that fills line buffers, if strips are high (`kws`: 102,440 instructions per layer in
 #: one call, 143,240 in stripes of two rows, 184,880 in stripes of one).
 _FILLING = 0.43
+
+#: Strips of one and of two rows without line buffers, against line buffers of high strips: a factor, and what the setup
+#: of a row adds to it, divided by the pixels of a row (measured with 5 and 24 of them).
+_FEW_ROWS = {1: (1.0, 3.5), 2: (0.95, 2.1)}
+_FEW_ROWS_APART = 0.98, 0.6
+
+#: Results of a row with a stride of 2 from which on strips of one row cost less than line buffers.
+_WIDE_APART = 16
 
 #: Smallest number of rows per strip, by stride, unless the result has fewer.
 _LEAST_STRIP = {1: 2, 2: 1}
@@ -56,7 +64,7 @@ _LEAST_STRIP = {1: 2, 2: 1}
 _MOST_PIECES = 8
 
 #: Parameters by which a row is computed by another function.
-_CODE_PARAMETERS = ("single_rounding", "narrow", "stride", "count")
+_CODE_PARAMETERS = ("single_rounding", "narrow", "at_once", "stride", "count")
 
 
 @implements
@@ -88,10 +96,15 @@ class DspS8(Implementation):
             Knob("strip", tuple(dict.fromkeys(strips)), "Rows of the result whose pixels are copied together."),
             Knob("block", _blocks(node), "Results of a row that are computed at once."),
             Knob("narrow", (1, 0) if _narrow(node) else (0,), "Line buffers of a single block hold no padding."),
+            Knob("few_rows", (1, 0) if _few_rows(node) else (0,), "Strips of two rows need no line buffers."),
         )
 
     def _rows(self, node: Node) -> int:
         return self.knob("strip", _strip(node))
+
+    def _at_once(self, node: Node, rows: int) -> int:
+        """Returns the rows of a strip of so many rows that are computed without line buffers, or 0."""
+        return rows if rows <= _few_rows(node) and self.knob("few_rows", 1) == 1 else 0
 
     @override
     def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
@@ -124,6 +137,9 @@ class DspS8(Implementation):
     def growth(self, node: Node, rows: int) -> float:
         """Counts the rows that two neighbouring strips both copy."""
         strip, stride = self._rows(node), attributes(node).strides[0]
+        if rows < strip and self._at_once(node, rows):
+            factor, setup = _FEW_ROWS[rows] if stride == 1 else _FEW_ROWS_APART
+            return factor + setup / node.output.shape[2]
         most, some = (_span(count, stride) / count for count in (strip, min(rows, strip)))
         return 1 + _FILLING * (some / most - 1)
 
@@ -135,17 +151,20 @@ class DspS8(Implementation):
         strip = min(self._rows(node), y.stripe_height or y.rows)
         if x.table:
             strip = min(strip, (_MOST_PIECES - 3) // stride + 1)
+        at_once = self._at_once(node, strip)
         block = self.knob("block", _blocks(node)[0])
         narrow = _narrow(node) and block == y.cols and self.knob("narrow", 1) == 1
         pitch = _pitch(node, narrow=narrow)
+        scratch = _few_bytes(y.cols, at_once, stride) if at_once else LINE_BUFFERS * _span(strip, stride) * pitch
         params = {
             **_image(node, x, y),
             "strip": strip,
             "pitch": pitch,
-            "count": block,
+            "count": 0 if at_once else block,
             "blocks": y.cols // block,
             "rest": y.cols % block,
-            "narrow": int(narrow),
+            "narrow": int(narrow and not at_once),
+            "at_once": at_once,
             "zero_point": node.input(INPUT).quant.zero_point,
             **layer.params,
         }
@@ -157,8 +176,8 @@ class DspS8(Implementation):
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(PackedConstant("weights", pack(layer), form="int8")),
-                ScratchArg(Scratch(LINE_BUFFERS * _span(strip, stride) * pitch), "uint32_t *"),
+                ConstantArg(PackedConstant("weights", pack(layer, by_columns=at_once > 0), form="int8")),
+                ScratchArg(Scratch(scratch), "uint32_t *"),
             ),
             rows=y.rows,
             code_variant=" ".join(f"{name}={params[name]}" for name in _CODE_PARAMETERS),
@@ -229,24 +248,50 @@ def _pitch(node: Node, *, narrow: bool) -> int:
 
 def _narrow(node: Node) -> bool:
     """True if a row is one block with a pixel of padding on both sides: line buffers then hold no padding."""
+    return _is_padded(node) and node.output.shape[2] <= _MOST_RESULTS[1]
+
+
+def _is_padded(node: Node) -> bool:
+    """True for a pixel of padding on both sides and windows one pixel apart."""
+    attrs = attributes(node)
+    same = node.output.shape[2] == node.input(INPUT).shape[2] and attrs.padding.left == 1
+    return same and attrs.strides[1] == 1
+
+
+def _few_rows(node: Node) -> int:
+    """Returns how many rows `arm_dsp/row_single.h`, `row_apart.h` and `row_pairs.h` compute at once, at most."""
     cols, attrs = node.output.shape[2], attributes(node)
-    same = cols == node.input(INPUT).shape[2] and attrs.padding.left == 1
-    return same and attrs.strides[1] == 1 and cols <= _MOST_RESULTS[1]
+    if cols < 2 or attrs.strides[1] == 1:
+        return 2 if cols >= 2 and _is_padded(node) else 0
+    return 1 if 2 * cols - attrs.padding.left <= node.input(INPUT).shape[2] else 0
+
+
+def _few_bytes(cols: int, rows: int, stride: int) -> int:
+    """Returns the bytes of ABOARD_DSP_ROW_SINGLE_WORDS for each two pixels, or ABOARD_DSP_ROW_PAIR_WORDS for each.
+
+    Those of two rows are made a multiple of 64: blocks in memory then leave smaller gaps (`kws`: 24 bytes).
+    """
+    if stride == 2:
+        return 48 * (cols + 1)
+    return 48 * ((cols + 1) // 2) if rows == 1 else (cols + 1) // 2 * 64
 
 
 def _strip(node: Node) -> int:
     """Returns the rows of the result per strip: the strips are as equal as the size of line buffers allows."""
     height, stride = node.output.shape[1], attributes(node).strides[0]
+    if stride == 2 and _few_rows(node) and node.output.shape[2] >= _WIDE_APART:
+        return 1
     row = LINE_BUFFERS * _pitch(node, narrow=_narrow(node))
     most = max((_BUFFER_BYTES // row - 3) // stride + 1, _LEAST_STRIP[stride])
     strips = -(-height // most)
     return -(-height // strips)
 
 
-def pack(layer: RequantisedLayer) -> Array:
-    """Returns the words of `aboard_dsp_rows_t`: [channels, ABOARD_DSP_LINE_BUFFER_WORDS]."""
-    # Two SXTB16 make the pairs (w0, w1) and (w1, w2) of a row.
-    taps = layer.weights.reshape(-1, 3, 3)[:, :, [0, 1, 1, 2]]
+def pack(layer: RequantisedLayer, *, by_columns: bool) -> Array:
+    """Returns the words of `aboard_dsp_rows_t` or `aboard_dsp_row_pairs_t`: those of a channel follow one another."""
+    # Two SXTB16 make the pairs (w0, w1) and (w1, w2) of a row, or of a column.
+    lines = layer.weights.reshape(-1, 3, 3)
+    taps = (lines.transpose(0, 2, 1) if by_columns else lines)[:, :, [0, 1, 1, 2]]
     words = np.ascontiguousarray(taps.astype(np.int8).reshape(len(taps), 12)).view("<u4")
     constants = [layer.bias, layer.factor, layer.constant] + ([] if layer.is_single_rounding else [layer.shift])
     rest = wrap32(np.stack(constants, 1)).astype(np.int32).view(np.uint32)
