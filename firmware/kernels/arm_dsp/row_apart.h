@@ -104,30 +104,19 @@
 
 /** Both forms. Frame: negative turns of the loop, lead, last, shift of the channel, bytes of the pairs of pixels; x, results
  * and words of the next channel; job; at 40 rows outside, offset of the next four channels. */
-#define ABOARD_DSP_ROW_APART(name, words, shift, result)               \
-    ABOARD_NAKED void aboard_dsp_row_apart_##name(aboard_dsp_row_pairs_t *p ABOARD_UNUSED) { \
-        __asm__ volatile(                                              \
-            "push {r4-r11, lr}\n"                                      \
-            "sub sp, #52\n"                                            \
-            "ldr r1, [r0, #28]\n ldr r2, [r0, #32]\n ldr r3, [r0, #36]\n" \
-            "ldr r6, [r0, #16]\n ldr r7, [r0, #56]\n ldr r8, [r0, #60]\n" \
-            "rsb r5, r1, #1\n mov r4, #0\n and r2, #7\n"              \
-            "sub r1, r7\n mul r1, r6\n lsl r1, #1\n"                  \
-            "str r5, [sp]\n str r7, [sp, #4]\n str r8, [sp, #8]\n str r1, [sp, #16]\n" \
-            "str r3, [sp, #28]\n str r0, [sp, #32]\n str r2, [sp, #40]\n str r4, [sp, #44]\n" \
-            "12:\n"                                                    \
-            ABOARD_DSP_ROW_APART_FILL                                  \
-            ABOARD_DSP_ROW_APART_CHANNEL(words, shift, result)         \
-            ABOARD_DSP_ROW_APART_STORE                                 \
-            "ldr r1, [r0, #40]\n ldr r2, [sp, #28]\n"                 \
-            "cmp r1, r2\n"                                             \
-            "bne.w 12b\n"                                              \
-            "add sp, #52\n"                                            \
-            "pop {r4-r11, pc}\n");                                     \
-    }
+#define ABOARD_DSP_ROW_APART_SET_UP \
+    "ldr r6, [r0, #16]\n ldr r7, [r0, #56]\n ldr r8, [r0, #60]\n" \
+    "rsb r5, r1, #1\n mov r4, #0\n and r2, #7\n" \
+    "sub r1, r7\n mul r1, r6\n lsl r1, #1\n" \
+    "str r5, [sp]\n str r7, [sp, #4]\n str r8, [sp, #8]\n str r1, [sp, #16]\n" \
+    "str r3, [sp, #28]\n str r0, [sp, #32]\n str r2, [sp, #40]\n str r4, [sp, #44]\n"
 
-ABOARD_DSP_ROW_APART(single, "{r0, r1, r8-r11}\n", "", ABOARD_DSP_ROW_SINGLE_ONCE)
-ABOARD_DSP_ROW_APART(double, "{r0, r1, r8-r11, lr}\n", "str lr, [sp, #12]\n", ABOARD_DSP_ROW_SINGLE_TWICE)
+ABOARD_DSP_ROW_FUNCTION(apart_single, ABOARD_DSP_ROW_APART_SET_UP, ABOARD_DSP_ROW_APART_FILL,
+                        ABOARD_DSP_ROW_APART_CHANNEL("{r0, r1, r8-r11}\n", "", ABOARD_DSP_ROW_SINGLE_ONCE),
+                        ABOARD_DSP_ROW_APART_STORE)
+ABOARD_DSP_ROW_FUNCTION(apart_double, ABOARD_DSP_ROW_APART_SET_UP, ABOARD_DSP_ROW_APART_FILL,
+                        ABOARD_DSP_ROW_APART_CHANNEL("{r0, r1, r8-r11, lr}\n", "str lr, [sp, #12]\n", ABOARD_DSP_ROW_SINGLE_TWICE),
+                        ABOARD_DSP_ROW_APART_STORE)
 /* clang-format on */
 
 /** Computes one row of results, that of y0; changes the job. */

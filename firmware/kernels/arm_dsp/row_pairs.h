@@ -187,20 +187,17 @@ typedef struct {
     "subs r5, #1\n"                                                    \
     "bne 11b\n"
 
-/** Both forms. Frame: bias, factor, constant, shift of the channel, x of the last column; x, results and words of the next
- * channel; job, bytes of a row of x up to the last column, rows outside, offset of the next four channels. */
-#define ABOARD_DSP_ROW_PAIRS(name, words, shift, results)              \
-    ABOARD_NAKED void aboard_dsp_row_pairs_##name(aboard_dsp_row_pairs_t *p ABOARD_UNUSED) { \
+/** A function that computes rows of results of all channels, `set_up` first, and four channels at once by `fill`,
+ * `channel` and `store`. */
+#define ABOARD_DSP_ROW_FUNCTION(name, set_up, fill, channel, store)    \
+    ABOARD_NAKED void aboard_dsp_row_##name(aboard_dsp_row_pairs_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             "push {r4-r11, lr}\n"                                      \
             "sub sp, #52\n"                                            \
             "ldr r1, [r0, #28]\n ldr r2, [r0, #32]\n ldr r3, [r0, #36]\n" \
-            "subs r1, #1\n lsls r1, r1, #5\n movs r4, #0\n"            \
-            "str r3, [sp, #28]\n str r0, [sp, #32]\n str r1, [sp, #36]\n str r2, [sp, #40]\n str r4, [sp, #44]\n" \
+            set_up                                                     \
             "12:\n"                                                    \
-            ABOARD_DSP_ROW_PAIR_FILL                                   \
-            ABOARD_DSP_ROW_PAIR_CHANNEL(words, shift, results)         \
-            ABOARD_DSP_ROW_PAIR_STORE                                  \
+            fill channel store                                         \
             "ldr r1, [r0, #40]\n ldr r2, [sp, #28]\n"                  \
             "cmp r1, r2\n"                                             \
             "bne.w 12b\n"                                              \
@@ -208,8 +205,18 @@ typedef struct {
             "pop {r4-r11, pc}\n");                                     \
     }
 
-ABOARD_DSP_ROW_PAIRS(single, "{r0, r1, r8-r11}\n", "", ABOARD_DSP_ROW_PAIR_SINGLE)
-ABOARD_DSP_ROW_PAIRS(double, "{r0, r1, r8-r11, lr}\n", "str lr, [sp, #12]\n", ABOARD_DSP_ROW_PAIR_DOUBLE)
+/** Both forms. Frame: bias, factor, constant, shift of the channel, x of the last column; x, results and words of the next
+ * channel; job, bytes of a row of x up to the last column, rows outside, offset of the next four channels. */
+#define ABOARD_DSP_ROW_PAIRS_SET_UP \
+    "subs r1, #1\n lsls r1, r1, #5\n movs r4, #0\n" \
+    "str r3, [sp, #28]\n str r0, [sp, #32]\n str r1, [sp, #36]\n str r2, [sp, #40]\n str r4, [sp, #44]\n"
+
+ABOARD_DSP_ROW_FUNCTION(pairs_single, ABOARD_DSP_ROW_PAIRS_SET_UP, ABOARD_DSP_ROW_PAIR_FILL,
+                        ABOARD_DSP_ROW_PAIR_CHANNEL("{r0, r1, r8-r11}\n", "", ABOARD_DSP_ROW_PAIR_SINGLE),
+                        ABOARD_DSP_ROW_PAIR_STORE)
+ABOARD_DSP_ROW_FUNCTION(pairs_double, ABOARD_DSP_ROW_PAIRS_SET_UP, ABOARD_DSP_ROW_PAIR_FILL,
+                        ABOARD_DSP_ROW_PAIR_CHANNEL("{r0, r1, r8-r11, lr}\n", "str lr, [sp, #12]\n", ABOARD_DSP_ROW_PAIR_DOUBLE),
+                        ABOARD_DSP_ROW_PAIR_STORE)
 /* clang-format on */
 
 /** Computes two rows of results; `single` is as in aboard_dsp_rows. Changes the job. */

@@ -182,29 +182,18 @@
 
 /** Both forms. Frame: negative turns of the loop; at 12 the shift of the channel; at 20 x, results and words of the
  * next channel; job, all bits set if the columns are odd, rows outside, offset of the next four channels. */
-#define ABOARD_DSP_ROW_SINGLE(name, words, shift, result)              \
-    ABOARD_NAKED void aboard_dsp_row_##name(aboard_dsp_row_pairs_t *p ABOARD_UNUSED) { \
-        __asm__ volatile(                                              \
-            "push {r4-r11, lr}\n"                                      \
-            "sub sp, #52\n"                                            \
-            "ldr r1, [r0, #28]\n ldr r2, [r0, #32]\n ldr r3, [r0, #36]\n" \
-            "lsrs r5, r1, #1\n rsb r5, r5, #1\n movs r4, #0\n"        \
-            "sbfx r1, r1, #0, #1\n and r2, #7\n"                       \
-            "str r3, [sp, #28]\n str r0, [sp, #32]\n str r1, [sp, #36]\n str r2, [sp, #40]\n str r4, [sp, #44]\n" \
-            "str r5, [sp]\n"                                           \
-            "12:\n"                                                    \
-            ABOARD_DSP_ROW_SINGLE_FILL                                 \
-            ABOARD_DSP_ROW_SINGLE_CHANNEL(words, shift, result)        \
-            ABOARD_DSP_ROW_SINGLE_STORE                                \
-            "ldr r1, [r0, #40]\n ldr r2, [sp, #28]\n"                  \
-            "cmp r1, r2\n"                                             \
-            "bne.w 12b\n"                                              \
-            "add sp, #52\n"                                            \
-            "pop {r4-r11, pc}\n");                                     \
-    }
+#define ABOARD_DSP_ROW_SINGLE_SET_UP \
+    "lsrs r5, r1, #1\n rsb r5, r5, #1\n movs r4, #0\n" \
+    "sbfx r1, r1, #0, #1\n and r2, #7\n" \
+    "str r3, [sp, #28]\n str r0, [sp, #32]\n str r1, [sp, #36]\n str r2, [sp, #40]\n str r4, [sp, #44]\n" \
+    "str r5, [sp]\n"
 
-ABOARD_DSP_ROW_SINGLE(single, "{r0, r1, r8-r11}\n", "", ABOARD_DSP_ROW_SINGLE_ONCE)
-ABOARD_DSP_ROW_SINGLE(double, "{r0, r1, r8-r11, lr}\n", "str lr, [sp, #12]\n", ABOARD_DSP_ROW_SINGLE_TWICE)
+ABOARD_DSP_ROW_FUNCTION(single, ABOARD_DSP_ROW_SINGLE_SET_UP, ABOARD_DSP_ROW_SINGLE_FILL,
+                        ABOARD_DSP_ROW_SINGLE_CHANNEL("{r0, r1, r8-r11}\n", "", ABOARD_DSP_ROW_SINGLE_ONCE),
+                        ABOARD_DSP_ROW_SINGLE_STORE)
+ABOARD_DSP_ROW_FUNCTION(double, ABOARD_DSP_ROW_SINGLE_SET_UP, ABOARD_DSP_ROW_SINGLE_FILL,
+                        ABOARD_DSP_ROW_SINGLE_CHANNEL("{r0, r1, r8-r11, lr}\n", "str lr, [sp, #12]\n", ABOARD_DSP_ROW_SINGLE_TWICE),
+                        ABOARD_DSP_ROW_SINGLE_STORE)
 /* clang-format on */
 
 /** Computes one row of results, that of y0; changes the job. */
