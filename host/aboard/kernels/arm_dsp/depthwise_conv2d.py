@@ -12,7 +12,6 @@ from aboard.ir.numerics import wrap32
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
     ConstantArg,
-    Implementation,
     InputArg,
     KernelCall,
     Literal,
@@ -21,16 +20,14 @@ from aboard.kernels.contract import (
     RowWise,
     Scratch,
     ScratchArg,
-    UnsupportedNodeError,
     View,
 )
-from aboard.kernels.overlap import Reads, distance
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer, requantised
-from aboard.kernels.windowed import sliding_window
+from aboard.kernels.strips import InStrips
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes, window
-from aboard.ops.weighted import INPUT, Precision
+from aboard.ops.weighted import INPUT
 from aboard.target import Knob, Target
 
 #: ABOARD_DSP_LINE_BUFFERS of `arm_dsp/line_buffer_fill.h` and ABOARD_DSP_LINE_BUFFER_SHIFT of `line_buffer.h`.
@@ -41,9 +38,6 @@ _MOST_RESULTS = {1: 6, 2: 4}
 
 #: Largest size of line buffers in bytes; rows at the border of two strips are copied twice.
 _BUFFER_BYTES = 2080
-
-#: Heights of strips that `aboard tune` tries beside its own and the whole image.
-_STRIPS = 1, 2, 4, 8
 
 #: Share of a layer's instructions that fills line buffers, if strips are high (`kws`: 102,440 instructions per layer in
 #: one call, 143,240 in stripes of two rows, 184,880 in stripes of one).
@@ -68,65 +62,43 @@ _CODE_PARAMETERS = ("single_rounding", "narrow", "at_once", "stride", "count")
 
 
 @implements
-class DspS8(Implementation):
+class DspS8(InStrips):
     """int8: channels in 16-bit line buffers, several pixels of a row at once."""
 
-    op = "depthwise_conv2d"
     name = "dsp_s8"
-    exact = True
     keys = frozenset({"arm_dsp"})
-    strided = True
+    strips = 1, 2, 4, 8
 
     @override
-    def refuses(self, node: Node, target: Target) -> str | None:
-        reason = packing.refusal(node, Precision.INT8, op.AXIS) or _geometry(node)
-        if reason is not None:
-            return reason
-        try:
-            _layer(node)
-        except UnsupportedNodeError as error:
-            return str(error)
-        return None
+    def own_strip(self, node: Node) -> int:
+        return _strip(node)
+
+    @override
+    def wrong_geometry(self, node: Node) -> str | None:
+        return _geometry(node)
+
+    @override
+    def check(self, node: Node) -> None:
+        _layer(node)
 
     @override
     def knobs(self, node: Node, target: Target) -> tuple[Knob, ...]:
-        height, own = node.output.shape[1], _strip(node)
-        strips = [own, *(rows for rows in (*_STRIPS, height) if rows <= height and rows != own)]
         return (
-            Knob("strip", tuple(dict.fromkeys(strips)), "Rows of the result whose pixels are copied together."),
+            *super().knobs(node, target),
             Knob("block", _blocks(node), "Results of a row that are computed at once."),
             Knob("narrow", (1, 0) if _narrow(node) else (0,), "Line buffers of a single block hold no padding."),
             Knob("few_rows", (1, 0) if _few_rows(node) else (0,), "Strips of two rows need no line buffers."),
         )
-
-    def _rows(self, node: Node) -> int:
-        return self.knob("strip", _strip(node))
 
     def _at_once(self, node: Node, rows: int) -> int:
         """Returns the rows of a strip of so many rows that are computed without line buffers, or 0."""
         return rows if rows <= _few_rows(node) and self.knob("few_rows", 1) == 1 else 0
 
     @override
-    def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
-        """Allowed if a strip is a whole image: four channels are copied before their results are written."""
-        same = node.input(INPUT).shape == node.output.shape
-        return ((0, 0),) if same and self._rows(node) >= node.output.shape[1] else ()
-
-    @override
-    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """Four channels of a strip are copied, then written.
-
-        The last channels of a strip's first row are read after the first channels of its last row are written.
-        """
-        x, y = packing.view(inputs), outputs[0]
-        below = distance(sliding_window(node), x, y, Reads.ROW)
-        return None if below is None else below + (self._rows(node) - 1) * y.row_stride
-
-    @override
     def overwrites_rows(self, node: Node) -> tuple[int, ...]:
         """Four channels of all rows of a strip are copied before their results are written."""
         same = node.input(INPUT).shape == node.output.shape
-        return (INPUT,) if same and self._rows(node) >= self.row_wise(node).rows else ()
+        return (INPUT,) if same and self.rows(node) >= self.row_wise(node).rows else ()
 
     @override
     def row_wise(self, node: Node) -> RowWise:
@@ -136,7 +108,7 @@ class DspS8(Implementation):
     @override
     def growth(self, node: Node, rows: int) -> float:
         """Counts the rows that two neighbouring strips both copy."""
-        strip, stride = self._rows(node), attributes(node).strides[0]
+        strip, stride = self.rows(node), attributes(node).strides[0]
         if rows < strip and self._at_once(node, rows):
             factor, setup = _FEW_ROWS[rows] if stride == 1 else _FEW_ROWS_APART
             return factor + setup / node.output.shape[2]
@@ -148,7 +120,7 @@ class DspS8(Implementation):
         x, y = packing.view(inputs), outputs[0]
         layer = _layer(node)
         stride = attributes(node).strides[0]
-        strip = min(self._rows(node), y.stripe_height or y.rows)
+        strip = min(self.rows(node), y.stripe_height or y.rows)
         if x.table:
             strip = min(strip, (_MOST_PIECES - 3) // stride + 1)
         at_once = self._at_once(node, strip)

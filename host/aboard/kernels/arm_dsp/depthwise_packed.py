@@ -16,7 +16,6 @@ from aboard.ir.numerics import Int64, wrap32
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
     ConstantArg,
-    Implementation,
     InputArg,
     KernelCall,
     OutputArg,
@@ -27,16 +26,15 @@ from aboard.kernels.contract import (
     UnsupportedNodeError,
     View,
 )
-from aboard.kernels.overlap import Reads, distance
 from aboard.kernels.portable.depthwise_conv2d import params_of_shape
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer, requantised
-from aboard.kernels.windowed import sliding_window
+from aboard.kernels.strips import InStrips
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes, window
-from aboard.ops.weighted import INPUT, Precision
+from aboard.ops.weighted import INPUT
 from aboard.ops.window import reach
-from aboard.target import Knob, Target
+from aboard.target import Target
 
 #: ABOARD_DSP_PACKED_CHANNELS, ABOARD_DSP_FIELD and ABOARD_DSP_PACKED_SUMS of `arm_dsp/packed_taps.h`.
 CHANNELS, FIELD, SUMS = 4, 21, 3
@@ -56,62 +54,36 @@ _LEAST_STRIP = 2
 #: Fewest results of a row in a phase; a row of fewer leaves much of its sums unused.
 _LEAST_RESULTS = 3
 
-#: Heights of strips that `aboard tune` tries beside its own and the whole image.
-_STRIPS = 2, 4, 8
-
 #: Share of a layer's cycles that copies rows, times the taps of a window, if strips are high (5x5 windows on 12x12x24:
 #: 0.19 of the instructions).
 _FILLING = 6.25
 
 
 @implements
-class DspPackedS8(Implementation):
+class DspPackedS8(InStrips):
     """int8: several pixels of a row at once, two pixels and two taps in one product."""
 
-    op = "depthwise_conv2d"
     name = "dsp_packed_s8"
-    exact = True
     keys = frozenset({"arm_dsp"})
-    strided = True
+    strips = 2, 4, 8
 
     @override
-    def refuses(self, node: Node, target: Target) -> str | None:
-        reason = packing.refusal(node, Precision.INT8, op.AXIS) or _geometry(node)
-        if reason is not None:
-            return reason
-        try:
-            _fields(node)
-        except UnsupportedNodeError as error:
-            return str(error)
-        return None
+    def own_strip(self, node: Node) -> int:
+        return _strip(node)
 
     @override
-    def knobs(self, node: Node, target: Target) -> tuple[Knob, ...]:
-        height, own = node.output.shape[1], _strip(node)
-        strips = [own, *(rows for rows in (*_STRIPS, height) if rows <= height and rows != own)]
-        return (Knob("strip", tuple(dict.fromkeys(strips)), "Rows of the result whose pixels are copied together."),)
-
-    def _rows(self, node: Node) -> int:
-        return self.knob("strip", _strip(node))
+    def wrong_geometry(self, node: Node) -> str | None:
+        return _geometry(node)
 
     @override
-    def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
-        """Allowed if a strip is a whole image: four channels are copied before their results are written."""
-        same = node.input(INPUT).shape == node.output.shape
-        return ((0, 0),) if same and self._rows(node) >= node.output.shape[1] else ()
-
-    @override
-    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """Four channels of a strip are copied, then written, as by `dsp_s8`."""
-        x, y = packing.view(inputs), outputs[0]
-        below = distance(sliding_window(node), x, y, Reads.ROW)
-        return None if below is None else below + (self._rows(node) - 1) * y.row_stride
+    def check(self, node: Node) -> None:
+        _fields(node)
 
     @override
     def overwrites_rows(self, node: Node) -> tuple[int, ...]:
         """Four channels of all rows of a strip are copied before their results are written."""
         same = node.input(INPUT).shape == node.output.shape and node.output.shape[3] % CHANNELS == 0
-        return (INPUT,) if same and self._rows(node) >= self.row_wise(node).rows else ()
+        return (INPUT,) if same and self.rows(node) >= self.row_wise(node).rows else ()
 
     @override
     def row_wise(self, node: Node) -> RowWise:
@@ -121,7 +93,7 @@ class DspPackedS8(Implementation):
     @override
     def growth(self, node: Node, rows: int) -> float:
         """Counts the rows that two neighbouring strips both copy."""
-        strip = self._rows(node)
+        strip = self.rows(node)
         most, some = (_span(node, count) / count for count in (strip, min(rows, strip)))
         height, width = window(node)
         return 1 + _FILLING / (height * width) * (some / most - 1)
@@ -130,7 +102,7 @@ class DspPackedS8(Implementation):
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         x, y = packing.view(inputs), outputs[0]
         fields = _fields(node)
-        strip = min(self._rows(node), y.stripe_height or y.rows)
+        strip = min(self.rows(node), y.stripe_height or y.rows)
         params = {
             "shape": params_of_shape(node, x, y),
             "strip": strip,
