@@ -70,7 +70,7 @@ def test_step_by_step_and_in_one_agree(call: Call, tmp_path: Path) -> None:
     ran = call("run", "project", "--input", "random:3", "--output", "y.npz", "--profile")
     deployed = call("deploy", "digits", "--board", BOARD, "--input", "random:3", "-o", "deployed", "--profile")
 
-    assert compiled["ram_bytes"] == compiled["ram_lower_bound_bytes"] == ran["ram_bytes"]
+    assert compiled["ram_lower_bound_bytes"] <= compiled["ram_bytes"] == ran["ram_bytes"]
     assert compiled["weights_bytes"] < built["flash_bytes"] < built["image_flash_bytes"]
     assert created["models"][0]["model_hash"] == compiled["model_hash"]
     assert sum(op["macs"] for op in compiled["ops"]) == compiled["macs_run"]
