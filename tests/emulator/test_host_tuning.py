@@ -47,18 +47,18 @@ def search(board: str, trials: Path | None = None, **options: Any) -> Found:
 
 def test_a_bad_default_is_found_and_corrected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        # Results of a row one by one or two by two: much slower than four.
+        # Results of a row two by two: much slower than four or six.
         patch.setattr(depthwise_conv2d, "block_size", lambda cols, stride: 2)
         found = search(M4, tmp_path / "trials", points=either(None, 4))
         best = found_for("depthwise_conv2d", found)
-        assert best.record.values["block"] == 4
+        assert best.record.values["block"] in (4, 6)
         assert best.cost.count < 0.9 * best.default.count
         assert found.default is not None
         assert found.tuned is not None
         assert found.tuned.count < found.default.count
         store(tmp_path / "t.json", [each.record for each in found.best])
         node, plain = (layer(best, tuning) for tuning in (tmp_path / "t.json", None))
-    assert (node.tuning["block"], node.tuning_origin) == (4, "record")
+    assert (node.tuning["block"], node.tuning_origin) == (best.record.values["block"], "record")
     # What was measured takes the place of the prediction.
     assert node.estimated_instructions == best.cost.count
     assert plain.estimated_instructions != best.cost.count
