@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import re
 
 import pytest
@@ -61,9 +60,9 @@ def test_the_least_works_with_the_same_options(core: str, opt: str, mode: str) -
 
 
 #: Larger models and cores; in `make test-full` each model on each core.
-LARGER = [("sww", "cortex-m3"), ("kws", "cortex-m55")]
-if os.environ.get("ABOARD_FULL"):
-    LARGER = list(itertools.product(["kws", "ic", "sww"], ["cortex-m3", "cortex-m4", "cortex-m55"]))
+LARGER = either(
+    list(itertools.product(["kws", "ic", "sww"], ["cortex-m3", "cortex-m4", "cortex-m55"])), [("sww", "cortex-m3")]
+)
 
 
 @pytest.mark.parametrize(("name", "core"), [each for each in LARGER if models.available([each[0]])])
@@ -71,10 +70,18 @@ def test_so_it_is_for_larger_models(name: str, core: str) -> None:
     check(models.read(name), f"c -mcpu={core}")
 
 
-@pytest.mark.parametrize("attributes", ["-arena=a:700,b", "-arena=a:700,b -opt=size", "-flash-max=14K", "-weights=x"])
-@pytest.mark.parametrize("data", [models.read("digits"), zoo.many_ops()], ids=["digits", "many_ops"])
-def test_so_it_is_with_several_arenas_and_little_flash(data: bytes, attributes: str) -> None:
-    check(data, f"c -mcpu=cortex-m3 {attributes}")
+SEVERAL = ["-arena=a:700,b", "-arena=a:700,b -opt=size", "-flash-max=14K", "-weights=x"]
+MODELS = {"digits": models.read("digits"), "many_ops": zoo.many_ops()}
+
+
+@pytest.mark.parametrize("attributes", SEVERAL)
+@pytest.mark.parametrize("name", either([*MODELS], ["digits"]))
+def test_so_it_is_with_several_arenas_and_little_flash(name: str, attributes: str) -> None:
+    check(MODELS[name], f"c -mcpu=cortex-m3 {attributes}")
+
+
+def test_so_it_is_for_a_graph_of_many_operators() -> None:
+    check(MODELS["many_ops"], f"c -mcpu=cortex-m3 {SEVERAL[0]}")
 
 
 def test_the_least_is_none_that_another_preference_is_below() -> None:

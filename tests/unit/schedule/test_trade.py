@@ -11,6 +11,7 @@ from aboard.compiler.pipeline import Module, compile_model
 from aboard.schedule import aims
 from aboard.schedule.trade import Trade
 from aboard.target import Target
+from support.examples import either
 from support.models import available, path
 
 DIGITS = resources.models() / "digits.tflite"
@@ -23,13 +24,25 @@ def compiled(target: str, model: str = "digits") -> Module:
     return compile_model(found, target=target)
 
 
+OPTS = ["size", "balanced", "speed"]
+
+
 def trade(module: Module) -> Trade:
     return module.trade()
 
 
-@pytest.mark.parametrize("model", available(["digits", "digits_f32", "kws", "ic", "ad", "hello_world"]))
-@pytest.mark.parametrize("opt", ["size", "balanced", "speed"])
-def test_what_was_taken_is_weighed_and_costs_what_the_manifest_says(model: str, opt: str) -> None:
+#: Models whose schedules take long: in `make test-full` with each preference.
+SLOW = available(["ic"])
+
+
+@pytest.mark.parametrize(
+    ("opt", "model"),
+    [
+        *itertools.product(OPTS, available(["digits", "digits_f32", "kws", "ad", "hello_world"])),
+        *itertools.product(either(OPTS, OPTS[1:2]), SLOW),
+    ],
+)
+def test_what_was_taken_is_weighed_and_costs_what_the_manifest_says(opt: str, model: str) -> None:
     module = compiled(f"{M4} -opt={opt}", model)
     found = trade(module)
     (taken,) = (each for each in found.weighed if each.taken)
