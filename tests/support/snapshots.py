@@ -26,7 +26,8 @@ from unittest import mock
 from aboard import cli
 from aboard.base.version import VERSION
 from support import error_messages, installed_plugins, message_rules, refusals
-from support.snapshot_cases import CHECKOUT, SESSIONS, Session, material
+from support.snapshot_cases import SESSIONS, Session
+from support.snapshot_material import CHECKOUT, material
 
 FOLDER = CHECKOUT / "tests" / "snapshots"
 COMMANDS = FOLDER / "commands"

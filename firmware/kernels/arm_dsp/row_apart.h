@@ -111,12 +111,8 @@
     "str r5, [sp]\n str r7, [sp, #4]\n str r8, [sp, #8]\n str r1, [sp, #16]\n" \
     "str r3, [sp, #28]\n str r0, [sp, #32]\n str r2, [sp, #40]\n str r4, [sp, #44]\n"
 
-ABOARD_DSP_ROW_FUNCTION(apart_single, ABOARD_DSP_ROW_APART_SET_UP, ABOARD_DSP_ROW_APART_FILL,
-                        ABOARD_DSP_ROW_APART_CHANNEL("{r0, r1, r8-r11}\n", "", ABOARD_DSP_ROW_SINGLE_ONCE),
-                        ABOARD_DSP_ROW_APART_STORE)
-ABOARD_DSP_ROW_FUNCTION(apart_double, ABOARD_DSP_ROW_APART_SET_UP, ABOARD_DSP_ROW_APART_FILL,
-                        ABOARD_DSP_ROW_APART_CHANNEL("{r0, r1, r8-r11, lr}\n", "str lr, [sp, #12]\n", ABOARD_DSP_ROW_SINGLE_TWICE),
-                        ABOARD_DSP_ROW_APART_STORE)
+ABOARD_DSP_ROW_FUNCTIONS(apart_, ABOARD_DSP_ROW_APART_SET_UP, ABOARD_DSP_ROW_APART_FILL, ABOARD_DSP_ROW_APART_CHANNEL,
+                         ABOARD_DSP_ROW_APART_STORE, ABOARD_DSP_ROW_SINGLE_ONCE, ABOARD_DSP_ROW_SINGLE_TWICE)
 /* clang-format on */
 
 /** Computes one row of results, that of y0; changes the job. */

@@ -205,18 +205,20 @@ typedef struct {
             "pop {r4-r11, pc}\n");                                     \
     }
 
+/** The forms with a single and with a double rounding. `channel` takes the registers of its words, how their shift is kept,
+ * and the requantisation. */
+#define ABOARD_DSP_ROW_FUNCTIONS(name, set_up, fill, channel, store, once, twice) \
+    ABOARD_DSP_ROW_FUNCTION(name##single, set_up, fill, channel("{r0, r1, r8-r11}\n", "", once), store) \
+    ABOARD_DSP_ROW_FUNCTION(name##double, set_up, fill, channel("{r0, r1, r8-r11, lr}\n", "str lr, [sp, #12]\n", twice), store)
+
 /** Both forms. Frame: bias, factor, constant, shift of the channel, x of the last column; x, results and words of the next
  * channel; job, bytes of a row of x up to the last column, rows outside, offset of the next four channels. */
 #define ABOARD_DSP_ROW_PAIRS_SET_UP \
     "subs r1, #1\n lsls r1, r1, #5\n movs r4, #0\n" \
     "str r3, [sp, #28]\n str r0, [sp, #32]\n str r1, [sp, #36]\n str r2, [sp, #40]\n str r4, [sp, #44]\n"
 
-ABOARD_DSP_ROW_FUNCTION(pairs_single, ABOARD_DSP_ROW_PAIRS_SET_UP, ABOARD_DSP_ROW_PAIR_FILL,
-                        ABOARD_DSP_ROW_PAIR_CHANNEL("{r0, r1, r8-r11}\n", "", ABOARD_DSP_ROW_PAIR_SINGLE),
-                        ABOARD_DSP_ROW_PAIR_STORE)
-ABOARD_DSP_ROW_FUNCTION(pairs_double, ABOARD_DSP_ROW_PAIRS_SET_UP, ABOARD_DSP_ROW_PAIR_FILL,
-                        ABOARD_DSP_ROW_PAIR_CHANNEL("{r0, r1, r8-r11, lr}\n", "str lr, [sp, #12]\n", ABOARD_DSP_ROW_PAIR_DOUBLE),
-                        ABOARD_DSP_ROW_PAIR_STORE)
+ABOARD_DSP_ROW_FUNCTIONS(pairs_, ABOARD_DSP_ROW_PAIRS_SET_UP, ABOARD_DSP_ROW_PAIR_FILL, ABOARD_DSP_ROW_PAIR_CHANNEL,
+                         ABOARD_DSP_ROW_PAIR_STORE, ABOARD_DSP_ROW_PAIR_SINGLE, ABOARD_DSP_ROW_PAIR_DOUBLE)
 /* clang-format on */
 
 /** Computes two rows of results; `single` is as in aboard_dsp_rows. Changes the job. */

@@ -188,12 +188,8 @@
     "str r3, [sp, #28]\n str r0, [sp, #32]\n str r1, [sp, #36]\n str r2, [sp, #40]\n str r4, [sp, #44]\n" \
     "str r5, [sp]\n"
 
-ABOARD_DSP_ROW_FUNCTION(single, ABOARD_DSP_ROW_SINGLE_SET_UP, ABOARD_DSP_ROW_SINGLE_FILL,
-                        ABOARD_DSP_ROW_SINGLE_CHANNEL("{r0, r1, r8-r11}\n", "", ABOARD_DSP_ROW_SINGLE_ONCE),
-                        ABOARD_DSP_ROW_SINGLE_STORE)
-ABOARD_DSP_ROW_FUNCTION(double, ABOARD_DSP_ROW_SINGLE_SET_UP, ABOARD_DSP_ROW_SINGLE_FILL,
-                        ABOARD_DSP_ROW_SINGLE_CHANNEL("{r0, r1, r8-r11, lr}\n", "str lr, [sp, #12]\n", ABOARD_DSP_ROW_SINGLE_TWICE),
-                        ABOARD_DSP_ROW_SINGLE_STORE)
+ABOARD_DSP_ROW_FUNCTIONS(, ABOARD_DSP_ROW_SINGLE_SET_UP, ABOARD_DSP_ROW_SINGLE_FILL, ABOARD_DSP_ROW_SINGLE_CHANNEL,
+                         ABOARD_DSP_ROW_SINGLE_STORE, ABOARD_DSP_ROW_SINGLE_ONCE, ABOARD_DSP_ROW_SINGLE_TWICE)
 /* clang-format on */
 
 /** Computes one row of results, that of y0; changes the job. */

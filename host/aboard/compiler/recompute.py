@@ -29,7 +29,6 @@ from aboard.schedule.lowering import Calls
 #: Makes the calls of a graph: chooses its kernels.
 CallsOf = Callable[[Graph], Calls]
 
-
 #: Smallest part of a model's cycles for which a pair is taken apart.
 _LEAST_PRICE = 0.001
 

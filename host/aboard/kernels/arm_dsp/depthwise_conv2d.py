@@ -51,6 +51,9 @@ _FEW_ROWS_APART = 0.98, 0.6
 #: Results of a row with a stride of 2 from which on strips of one row cost less than line buffers.
 _WIDE_APART = 16
 
+#: Largest number of results of a row without line buffers: half a register counts them.
+_MOST_COLS = 1 << 16
+
 #: Smallest number of rows per strip, by stride, unless the result has fewer.
 _LEAST_STRIP = {1: 2, 2: 1}
 
@@ -233,8 +236,10 @@ def _is_padded(node: Node) -> bool:
 def _few_rows(node: Node) -> int:
     """Returns how many rows `arm_dsp/row_single.h`, `row_apart.h` and `row_pairs.h` compute at once, at most."""
     cols, attrs = node.output.shape[2], attributes(node)
-    if cols < 2 or attrs.strides[1] == 1:
-        return 2 if cols >= 2 and _is_padded(node) else 0
+    if not 2 <= cols <= _MOST_COLS:
+        return 0
+    if attrs.strides[1] == 1:
+        return 2 if _is_padded(node) else 0
     return 1 if 2 * cols - attrs.padding.left <= node.input(INPUT).shape[2] else 0
 
 
