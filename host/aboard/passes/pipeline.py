@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from aboard.errors import PassError
 from aboard.ir import Graph, Rounding
 from aboard.passes.contract import Pass
-from aboard.passes.depthwise_to_conv import DepthwiseToConv
+from aboard.passes.depthwise_form import DepthwiseForm
 from aboard.passes.divide_wide_nodes import DivideWideNodes
 from aboard.passes.drop_clamps import DropClamps
 from aboard.passes.enter_constants import EnterConstants
@@ -51,7 +51,7 @@ HOST: tuple[Pass, ...] = (
     RemoveDeadCode(),
     DropClamps(),
     RemoveChannels(),
-    DepthwiseToConv(),
+    DepthwiseForm(),
     DivideWideNodes(),
 )
 
@@ -84,7 +84,7 @@ def host(channel_block: int = 1, core: str = "", opt: str = "balanced") -> tuple
     """
     given: dict[type[Pass], Pass] = {
         RemoveChannels: RemoveChannels(channel_block),
-        DepthwiseToConv: DepthwiseToConv(core, opt),
+        DepthwiseForm: DepthwiseForm(core, opt),
     }
     return tuple(given.get(type(step), step) for step in HOST)
 

@@ -204,7 +204,7 @@ def test_the_passes_are_those_given() -> None:
     assert module.graph is not None
     assert dump(module.graph) == dump(load(DIGITS))
     with pytest.raises(
-        PassError, match=r"passes: unknown pass fold\. Choose one of: depthwise-to-conv, divide-wide-nodes, "
+        PassError, match=r"passes: unknown pass fold\. Choose one of: depthwise-form, divide-wide-nodes, "
     ):
         compile_model(DIGITS, target=M4, passes="fold")
 

@@ -20,7 +20,7 @@ from aboard.passes.text import parse
 DEFAULT = (
     "enter-constants,move-transposes,fuse-quantisation,remove-dead-code,move-transposes,fold-constants,remove-no-ops,"
     "merge-reshapes,remove-dead-code,partition,"
-    "fuse-dilation,fuse-padding,fuse-activations,remove-dead-code,drop-clamps,remove-channels,depthwise-to-conv,"
+    "fuse-dilation,fuse-padding,fuse-activations,remove-dead-code,drop-clamps,remove-channels,depthwise-form,"
     "divide-wide-nodes"
 )
 

@@ -1,4 +1,4 @@
-"""Depthwise convolutions of one channel as convolutions."""
+"""The two forms of a convolution with one channel for each group: a convolution, and a depthwise one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from aboard.kernels.select import strategy
 from aboard.kernels.select.cost_model import cost
-from aboard.passes.depthwise_to_conv import DepthwiseToConv
+from aboard.passes.depthwise_form import DepthwiseForm
 from aboard.target import Target
 from support import one_op, oracle
 from support.examples import examples
@@ -23,7 +23,7 @@ _BIASES = {np.int8: np.int32, np.int16: np.int64, np.float32: np.float32}
 
 @dataclass(frozen=True)
 class Depthwise:
-    """A model of one depthwise convolution."""
+    """A model of one depthwise convolution; `grouped` as a convolution with a group for each channel."""
 
     size: tuple[int, int] = (9, 8)
     window: tuple[int, int] = (4, 3)
@@ -32,6 +32,7 @@ class Depthwise:
     stride: int = 1
     dtype: type = np.int8
     bias: bool = True
+    grouped: bool = False
 
     def image(self) -> np.ndarray:
         values = np.random.default_rng(1).integers(-99, 99, (1, *self.size, self.channels))
@@ -45,7 +46,8 @@ class Depthwise:
         m = ModelBuilder().tensor("x", (1, *self.size, self.channels), self.dtype, **quant)
         m.tensor("y", (1, rows, columns, self.outputs), self.dtype, **quant)
         shape, scales = (1, *self.window, self.outputs), 0.01 + 0.001 * np.arange(self.outputs)
-        per_channel = {} if is_float else {"scales": scales, "axis": 3}
+        shape = shape[::-1] if self.grouped else shape
+        per_channel = {} if is_float else {"scales": scales, "axis": 0 if self.grouped else 3}
         weights = rng.integers(-99, 100, shape)
         m.tensor("w", shape, np.float32 if is_float else np.int8, data=weights, **per_channel)
         operands = ["x", "w"]
@@ -54,23 +56,20 @@ class Depthwise:
             scaled = {} if is_float else {"scales": 0.05 * scales}
             m.tensor("b", (self.outputs,), _BIASES[self.dtype], data=bias, **scaled)
             operands.append("b")
-        options = {
-            "StrideH": self.stride,
-            "StrideW": self.stride,
-            "Padding": "SAME",
-            "DepthMultiplier": self.outputs // self.channels,
-        }
-        return m.op("DEPTHWISE_CONV_2D", operands, ["y"], options).build(["x"], ["y"])
+        options = {"StrideH": self.stride, "StrideW": self.stride, "Padding": "SAME"}
+        options |= {} if self.grouped else {"DepthMultiplier": self.outputs // self.channels}
+        kind = "CONV_2D" if self.grouped else "DEPTHWISE_CONV_2D"
+        return m.op(kind, operands, ["y"], options).build(["x"], ["y"])
 
 
-M55 = DepthwiseToConv("cortex-m55")
+M55 = DepthwiseForm("cortex-m55")
 
 
 @pytest.mark.parametrize(
     ("dtype", "core"), [(np.int8, "cortex-m55"), (np.int16, "cortex-m4"), (np.float32, "cortex-m55")]
 )
 def test_one_channel_is_a_convolution(dtype: type, core: str) -> None:
-    graph = check_rewrite(Depthwise(dtype=dtype).model(), DepthwiseToConv(core))
+    graph = check_rewrite(Depthwise(dtype=dtype).model(), DepthwiseForm(core))
     assert kinds(graph) == ["conv2d"]
     weights = graph.nodes[0].input(1)
     assert weights.shape == (8, 4, 3, 1)
@@ -81,17 +80,34 @@ def test_several_channels_stay() -> None:
     assert kinds(check_rewrite(Depthwise(channels=2).model(), M55)) == ["depthwise_conv2d"]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "core"), [(np.int8, "cortex-m4"), (np.int8, "cortex-m55"), (np.float32, "cortex-m4")]
+)
+@pytest.mark.parametrize("outputs", [6, 12])
+def test_a_group_for_each_channel_is_depthwise(dtype: type, core: str, outputs: int) -> None:
+    grouped = Depthwise(window=(3, 3), channels=6, outputs=outputs, dtype=dtype, grouped=True).model()
+    graph = check_rewrite(grouped, DepthwiseForm(core))
+    assert kinds(graph) == ["depthwise_conv2d"]
+    weights = graph.nodes[0].input(1)
+    assert weights.shape == (1, 3, 3, outputs)
+    assert weights.type.quant is None or weights.quant.axis == 3
+
+
+def test_convolutions_with_one_group_stay() -> None:
+    assert kinds(check_rewrite(Depthwise(window=(1, 1), grouped=True).model(), M55)) == ["conv2d"]
+
+
 def test_what_costs_more_stays() -> None:
     single = Depthwise(window=(1, 1), outputs=1, dtype=np.float32).model()
     assert kinds(check_rewrite(single, M55)) == ["depthwise_conv2d"]
-    assert kinds(check_rewrite(Depthwise().model(), DepthwiseToConv())) == ["depthwise_conv2d"]
+    assert kinds(check_rewrite(Depthwise().model(), DepthwiseForm())) == ["depthwise_conv2d"]
 
 
 @pytest.mark.parametrize(("core", "opt"), [("cortex-m4", "speed"), ("cortex-m55", "speed"), ("cortex-m55", "size")])
 def test_a_first_layer_of_keyword_spotting_costs_less(core: str, opt: str) -> None:
     model, target = Depthwise((49, 40), (10, 4), 8, stride=2).model(), Target(f"c -mcpu={core} -opt={opt}")
-    before = check_rewrite(model, DepthwiseToConv(), seeds=1).nodes[0]
-    after = check_rewrite(model, DepthwiseToConv(core, opt), seeds=1).nodes[0]
+    before = check_rewrite(model, DepthwiseForm(), seeds=1).nodes[0]
+    after = check_rewrite(model, DepthwiseForm(core, opt), seeds=1).nodes[0]
     assert after.op == "conv2d"
     costs = [cost(node, strategy.choose(node, target).implementation, target) for node in (before, after)]
     assert costs[1].instructions < 0.6 * costs[0].instructions
@@ -107,8 +123,19 @@ def test_a_first_layer_of_keyword_spotting_costs_less(core: str, opt: str) -> No
         stride=st.integers(1, 2),
         dtype=st.sampled_from([np.int8, np.int16]),
         bias=st.booleans(),
+        grouped=st.booleans(),
+    )
+    | st.builds(
+        lambda channels, multiplier, **given: Depthwise(channels=channels, outputs=channels * multiplier, **given),
+        channels=st.integers(2, 5),
+        multiplier=st.integers(1, 3),
+        size=st.tuples(st.integers(1, 9), st.integers(1, 9)),
+        stride=st.integers(1, 2),
+        dtype=st.sampled_from([np.int8, np.int16]),
+        grouped=st.just(True),
     )
 )
 def test_results_are_those_of_tflite_micro(case: Depthwise) -> None:
-    check_rewrite(case.model(), M55, seeds=1)
+    for core in ("cortex-m4", "cortex-m55"):
+        check_rewrite(case.model(), DepthwiseForm(core), seeds=1)
     one_op.check_equal(case.model(), case.image(), reference=oracle.tflm)

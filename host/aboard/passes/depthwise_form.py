@@ -1,7 +1,8 @@
-"""Depthwise convolutions of one channel become convolutions, whose kernels compute them faster on most cores.
+"""Convolutions of one channel for each group become depthwise convolutions, or the other way round.
 
-Both have the same sums of products: each output channel reads the only input channel. The weights change their layout
-from [1, height, width, outputs] to [outputs, height, width, 1].
+Both have the same sums of products: each output channel reads one input channel. A depthwise convolution is rewritten
+if its input has one channel, whose convolution most cores compute faster; a convolution if it has several groups. The
+weights [1, height, width, outputs] of one are the weights [outputs, height, width, 1] of the other.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from aboard.passes.registry import register
 from aboard.passes.rewriting import describe
 from aboard.target import Target
 
-#: Axis of the output channels in the weights of a convolution.
-_OUTPUTS = 0
+#: Axis of the output channels in the weights of either op, and the other op.
+_OUTPUTS = {"conv2d": 0, "depthwise_conv2d": 3}
+_OTHER = {"conv2d": "depthwise_conv2d", "depthwise_conv2d": "conv2d"}
 
 #: Largest share of the cost at which a node changes. The errors of two predictions are a few percent.
 _CLEARLY = 0.95
@@ -32,16 +34,16 @@ _CLEARLY = 0.95
 
 @register
 @dataclass(frozen=True)
-class DepthwiseToConv(Pass):
-    """Makes depthwise convolutions of one channel convolutions where the cost model predicts that these cost less.
+class DepthwiseForm(Pass):
+    """Changes convolutions of one channel for each group to the form that the cost model predicts to cost less.
 
     Attributes:
         core: The core that computes the graph, as `-mcpu` names it; empty for no change.
         opt: The price of flash, as `-opt` names it. Work is counted in cycles.
     """
 
-    name: ClassVar[str] = "depthwise-to-conv"
-    summary: ClassVar[str] = "makes a depthwise convolution of one channel a convolution, where that costs less"
+    name: ClassVar[str] = "depthwise-form"
+    summary: ClassVar[str] = "gives a convolution of one channel for each group the cheaper of its two forms"
 
     core: str = ""
     opt: str = "balanced"
@@ -58,25 +60,30 @@ class DepthwiseToConv(Pass):
         return describe(node for node in graph.nodes if self._better(graph, node) is not None)
 
     def _better(self, graph: Graph, node: Node) -> Node | None:
-        """Returns the convolution that computes a node for less; None where the node stays."""
-        if not self.core or node.op != "depthwise_conv2d" or node.input(0).shape[3] != 1:
+        """Returns the node in the other form, which costs less; None where the node stays."""
+        if not self.core or not _has_two_forms(node):
             return None
-        if not node.input(1).is_constant:
-            return None
-        made, target = _convolution(graph, node), Target({"kind": "c", "mcpu": self.core, "opt": self.opt})
+        made, target = _other_form(graph, node), Target({"kind": "c", "mcpu": self.core, "opt": self.opt})
         before, after = (_price(each, target) for each in (node, made))
         return made if before is not None and after is not None and after < _CLEARLY * before else None
 
 
-def _convolution(graph: Graph, node: Node) -> Node:
-    weights = node.input(1)
+def _has_two_forms(node: Node) -> bool:
+    if node.op not in _OTHER or not node.input(1).is_constant:
+        return False
+    channels = node.input(0).shape[3]
+    return channels == 1 if node.op == "depthwise_conv2d" else channels > node.input(1).shape[3] == 1
+
+
+def _other_form(graph: Graph, node: Node) -> Node:
+    op, weights = _OTHER[node.op], node.input(1)
     kind, quant = weights.type, weights.type.quant
-    shape = (kind.shape[3], kind.shape[1], kind.shape[2], 1)
+    shape = (kind.shape[3], kind.shape[1], kind.shape[2], kind.shape[0])
     if quant is not None and quant.axis is not None:
-        quant = dataclasses.replace(quant, axis=_OUTPUTS)
-    values = np.ascontiguousarray(np.transpose(np.asarray(weights.data), (3, 1, 2, 0)))
-    moved = Tensor(free_name(graph, f"{weights.name}/conv2d"), TensorType(shape, kind.dtype, quant), values)
-    return dataclasses.replace(node, op="conv2d", inputs=[node.inputs[0], moved, *node.inputs[2:]])
+        quant = dataclasses.replace(quant, axis=_OUTPUTS[op])
+    values = np.ascontiguousarray(np.asarray(weights.data).swapaxes(0, 3))
+    moved = Tensor(free_name(graph, f"{weights.name}/{op}"), TensorType(shape, kind.dtype, quant), values)
+    return dataclasses.replace(node, op=op, inputs=[node.inputs[0], moved, *node.inputs[2:]])
 
 
 def _price(node: Node, target: Target) -> float | None:
