@@ -29,6 +29,9 @@ MEASURES = {"instructions": "", "cycles": "cycles_"}
 #: share most of their code, and separate fits would be off by more than the kernels differ.
 RELATIVE = {("conv2d", "dsp_wide_s8"): "dsp_s8"}
 
+#: Terms that the shapes of a layer alone determine.
+_OF_SHAPES = [term for term in TERMS if term not in ("setup", "rounded", "loops")]
+
 Sample = dict[str, Any]
 Groups = Mapping[tuple[str, ...], Sequence[Sample]]
 
@@ -148,7 +151,7 @@ def savings(layers: Sequence[Sample], base: Sequence[Sample], measure: str = "in
     """Returns, of the layers that were measured of two implementations, by how much the first is less."""
 
     def key(layer: Sample) -> tuple[Any, ...]:
-        return tuple(layer.get(name) for name in ("model", "opt", *TERMS[1:-1], "calls", "growth"))
+        return tuple(layer.get(name) for name in ("model", "opt", *_OF_SHAPES, "calls", "growth"))
 
     others = {key(layer): layer for layer in base}
     pairs = [(layer, others[key(layer)]) for layer in layers if key(layer) in others]

@@ -38,7 +38,7 @@ from aboard.api import Project  # noqa: E402  likewise
 from aboard.cycles import core_times  # noqa: E402  likewise
 from aboard.cycles.histogram import total  # noqa: E402  likewise
 from aboard.errors import AboardError  # noqa: E402  likewise
-from aboard.kernels.contract import Implementation  # noqa: E402  likewise
+from aboard.kernels.contract import Call, Implementation  # noqa: E402  likewise
 from aboard.kernels.select import strategy  # noqa: E402  likewise
 from aboard.kernels.select.work import Work  # noqa: E402  likewise
 from aboard.schedule import cost  # noqa: E402  likewise
@@ -67,16 +67,17 @@ Further = Callable[[Project], Mapping[int, Mapping[str, Any]]]
 _RANKS = (0, 1, 2, 3, -1)
 
 
-def counts_of(node: Mapping[str, Any], *, slow_epilogue: bool) -> dict[str, int]:
+def counts_of(node: Mapping[str, Any], call: Call) -> dict[str, int]:
     """Returns the work of a layer, from a node of a manifest, as the cost model does.
 
     Args:
         node: The node.
-        slow_epilogue: Whether its kernel uses the slower of its requantisation epilogues.
+        call: The call that computes it.
     """
     shapes = [tuple(operand["shape"]) for operand in node["inputs"]]
     results = [tuple(result["shape"]) for result in node["outputs"]]
-    return Work.of(node["macs"], shapes, results, slow_epilogue=slow_epilogue).terms
+    done = Work.of(node["macs"], shapes, results, slow_epilogue=call.slow_epilogue, loops=call.loops)
+    return {term: count for term, count in done.terms.items() if count or term != "loops"}
 
 
 @contextmanager
@@ -131,7 +132,7 @@ def samples(model: Path, core: str, opt: str, further: Further | None = None) ->
             "op": manifest["nodes"][number]["op"],
             "implementation": manifest["nodes"][number]["implementation"],
             "function": steps[number].call.function,
-            **counts_of(manifest["nodes"][number], slow_epilogue=steps[number].call.slow_epilogue),
+            **counts_of(manifest["nodes"][number], steps[number].call),
             **({} if (growth := cost.growth(steps[number], assignment)) == 1 else {"growth": round(growth, 4)}),
             **({} if (calls := assignment.stripes_of(steps[number].node)) == 1 else {"calls": calls}),
             "instructions": total(counts),

@@ -18,7 +18,7 @@ from bench import histogram, measure
 from support.single_layers import SingleLayer, model
 
 #: Layers of one image: the more, the more a byte of code must save, so that fast kernels of few layers are left out.
-_LAYERS = 11
+LAYERS = 11
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,9 @@ def portable() -> Iterator[None]:
         yield
 
 
-def counted(layers: Sequence[SingleLayer], core: str, *, plain: bool = False, opt: str = "balanced") -> list[Counted]:
+def counted(
+    layers: Sequence[SingleLayer], core: str, *, plain: bool = False, opt: str = "balanced", at_once: int = LAYERS
+) -> list[Counted]:
     """Returns what each layer executed.
 
     Args:
@@ -70,11 +72,12 @@ def counted(layers: Sequence[SingleLayer], core: str, *, plain: bool = False, op
         core: Key of `measure.BOARDS`.
         plain: True for portable C, False for the kernels that `aboard` chooses.
         opt: Value of `-opt`.
+        at_once: Layers of one image.
     """
     found: list[Counted] = []
-    for start in range(0, len(layers), _LAYERS):
+    for start in range(0, len(layers), at_once):
         with portable() if plain else nullcontext():
-            found += _image(layers[start : start + _LAYERS], core, opt)
+            found += _image(layers[start : start + at_once], core, opt)
     return found
 
 

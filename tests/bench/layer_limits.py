@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench.layer_counts import Counted, counted
+from bench.layer_counts import LAYERS, Counted, counted
 from support.single_layers import SingleLayer
 
 #: What a chosen kernel may cost, as a factor of portable C.
@@ -76,11 +76,21 @@ class Compared:
 def compared(layers: Sequence[SingleLayer], core: str) -> list[Compared]:
     """Returns layers on a core with what they are compared with.
 
+    Many are counted in one image. A layer that is above a limit there is counted in an image of its own, where it takes
+    no slower kernel because others use its code.
+
     Args:
         layers: The layers.
         core: Key of `measure.BOARDS`.
     """
-    chosen, plain = counted(layers, core), counted(layers, core, plain=True)
-    fastest = counted(layers, core, opt="speed")
-    fours = counted([layer.of_fours() for layer in layers], core, opt="speed")
+    found = _compared(layers, core, LAYERS)
+    return [_compared([each.chosen.layer], core, 1)[0] if each.is_above else each for each in found]
+
+
+def _compared(layers: Sequence[SingleLayer], core: str, at_once: int) -> list[Compared]:
+    def in_images(of: Sequence[SingleLayer], *, plain: bool = False, opt: str = "balanced") -> list[Counted]:
+        return counted(of, core, plain=plain, opt=opt, at_once=at_once)
+
+    chosen, plain, fastest = in_images(layers), in_images(layers, plain=True), in_images(layers, opt="speed")
+    fours = in_images([layer.of_fours() for layer in layers], opt="speed")
     return [Compared(*each) for each in zip(chosen, plain, fastest, fours, strict=True)]

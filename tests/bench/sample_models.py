@@ -17,7 +17,7 @@ import numpy as np
 
 from ops.test_lstm import Layer
 from ops.test_svdf import Filter
-from support import layer_shapes, models, reductions, sequences, zoo
+from support import layer_shapes, models, reductions, sequences, single_layers, zoo
 from support.layer_shapes import LayerShape
 from support.reductions import Case
 from support.tflite_builder import ModelBuilder
@@ -29,6 +29,12 @@ MODELS = (*models.INT8, models.SHIPPED, models.SHIPPED_FLOAT, *models.FLOAT, *mo
 
 #: Models of drawn layers, which are measured with all kernels too: most channels by seed; small ones for small boards.
 DRAWN = {0: 64, 1: 64, 2: 64, 3: 64, 4: 24, 5: 24, 6: 16}
+
+#: Seeds of models of single layers, drawn as those that are held to limits (`layer_limits`), but other ones.
+SINGLE = range(100, 110)
+
+#: Layers of such a model.
+_SINGLE_LAYERS = 11
 
 #: Seeds of models of drawn operators of other kinds.
 OTHERS = range(3)
@@ -134,7 +140,12 @@ def generated() -> dict[str, Callable[[], bytes]]:
     made |= {name: layer.model for name, layer in INT16.items()}
     made |= {name: partial(conversions, elements) for name, elements in CONVERSIONS.items()}
     made |= {f"drawn_others_{seed}": partial(zoo.drawn_others, seed) for seed in OTHERS}
+    made |= {f"single_layers_{seed}": partial(_single_layers, seed) for seed in SINGLE}
     return made | {f"drawn_{seed}": partial(zoo.drawn_layers, seed, most=most) for seed, most in DRAWN.items()}
+
+
+def _single_layers(seed: int) -> bytes:
+    return single_layers.model(single_layers.drawn(_SINGLE_LAYERS, seed), seed)
 
 
 def conversions(elements: Sequence[int]) -> bytes:
@@ -153,7 +164,11 @@ def conversions(elements: Sequence[int]) -> bytes:
 def shows_all_kernels(name: str) -> bool:
     """Returns whether a model is measured with other kernels than the first choice too."""
     shown = (*_SHOWING, *_FLOATS, *REDUCTIONS, *INT16)
-    return name in shown or name.startswith("drawn") or (name in layer_shapes.read() and name not in _CHOSEN_ONLY)
+    return (
+        name in shown
+        or name.startswith(("drawn", "single_layers"))
+        or (name in layer_shapes.read() and name not in _CHOSEN_ONLY)
+    )
 
 
 def known() -> list[str]:

@@ -224,6 +224,7 @@ class KernelCall(_WithArguments):
             with a single variant. The code size of each variant is measured separately.
         slow_epilogue: True if the kernel needs the slower requantisation epilogue, because no single rounding is proven
             to equal the reference's double rounding for this layer. Predictions depend on it.
+        loops: Work of the loops by the kernel's own count, in any unit; 0 if it has none. Predictions scale it.
         reads_parameters: True if the parameters are read at run time, so that calls with equal `code_key` share code.
     """
 
@@ -237,6 +238,7 @@ class KernelCall(_WithArguments):
     code_key: str = field(default="")
     code_variant: str = ""
     slow_epilogue: bool = False
+    loops: int = 0
     reads_parameters: bool = False
 
     @property
@@ -264,6 +266,7 @@ class FunctionCall(_WithArguments):
     arguments: tuple[Argument, ...]
     rows: int
     slow_epilogue: ClassVar[bool] = False
+    loops: ClassVar[int] = 0
 
 
 @dataclass(frozen=True)

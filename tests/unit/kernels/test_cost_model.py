@@ -13,12 +13,13 @@ import aboard
 from aboard.importers import load
 from aboard.kernels import of
 from aboard.kernels.select import cost_model, measured
-from aboard.kernels.select.cost_model import predict
+from aboard.kernels.select.cost_model import predict, whole_call
 from aboard.kernels.select.work import Work, work
 from aboard.passes import run_pipeline
 from aboard.target import Target
 from bench import core_data, cost_fit, costs, measure, sample_models
-from support import models, zoo
+from support import models, single_layers, zoo
+from support.single_layers import SingleLayer
 
 SAMPLES: list[dict[str, Any]] = json.loads(costs.SAMPLES.read_text(encoding="utf-8"))
 
@@ -239,6 +240,25 @@ def test_a_fit_by_savings_keeps_the_difference_of_two_kernels() -> None:
     assert cost_fit.fit_row(own, [], "instructions") == cost_fit.fit(own)
 
 
+def test_loops_count_results_that_are_computed_for_nothing() -> None:
+    def loops_of(op: str, kernel: str, *shapes: SingleLayer) -> list[int]:
+        target, (implementation,) = Target("c -mcpu=cortex-m4"), [each for each in of(op) if each.name == kernel]
+        nodes = [node for shape in shapes for node in load(single_layers.model([shape])).nodes if node.op == op]
+        return [whole_call(node, implementation, target).loops for node in nodes]
+
+    five, eight = loops_of("fully_connected", "dsp_s8", *(SingleLayer("fully_connected", 32, n) for n in (5, 8)))
+    assert five == eight == 8 * (32 + 10)
+    odd, even = loops_of("conv2d", "dsp_s8", *(SingleLayer("conv2d", 8, 6, (1, n)) for n in (5, 6)))
+    assert odd == even == 6 * 6 * (8 + 10)
+    dense, dilated = (
+        loops_of("conv2d", "portable_s8", SingleLayer("conv2d", 6, 4, (9, 9), (3, 3), dilation=by, padding="valid"))[0]
+        for by in ((1, 1), (1, 2))
+    )
+    # 56 taps of 54; a window has three runs of 18 bytes, or nine of 6.
+    assert dense == 50 * 4 * (56 + 10) + 49 * 3 * (10 + 4 * 4 + 2 * 5)
+    assert dilated == 36 * 4 * (56 + 10) + 35 * 9 * (10 + 4 + 2 * 5)
+
+
 def test_every_prediction_names_its_source() -> None:
     graph = load(zoo.many_ops(), name="m")
     run_pipeline(graph)
@@ -250,9 +270,12 @@ def test_every_prediction_names_its_source() -> None:
     assert other.error is not None
     unknown = predict(conv, "a_new_one", target)
     assert (unknown.basis, unknown.error) == ("dsp_s8 on cortex-m4", None)
+    (dsp,) = [each for each in of("conv2d") if each.name == "dsp_s8"]
+    known = predict(conv, "dsp_s8", target, call=whole_call(conv, dsp, target))
+    assert unknown.instructions == pytest.approx(known.instructions, rel=0.3)
     conv.op = "squeezed"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cost_model, "work", lambda node, **_: Work(0, 100, 100, 0, 0, 10, 10, 0))
+        patch.setattr(cost_model, "work", lambda node, **_: Work(0, 100, 100, 0, 0, 10, 10, 0, 0))
         last = predict(conv, "", target)
     assert last.basis == "average element on cortex-m4"
     assert 0 < last.instructions < 100_000

@@ -11,6 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, Node
+from aboard.kernels import loops
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_dsp import dot
 from aboard.kernels.contract import (
@@ -131,6 +132,7 @@ class DspS8(PixelPairs):
                 )
             ),
             slow_epilogue=not layer.is_single_rounding,
+            loops=loops.of_pixel_pairs(node, self.block, padded),
         )
 
     def _packed(self, layer: RequantisedLayer) -> Array:

@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from aboard.ir import Array, Node
 from aboard.ir.numerics import wrap32
+from aboard.kernels import loops
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_dsp import dot
 from aboard.kernels.contract import (
@@ -94,6 +95,7 @@ class DspS8(Implementation):
             rows=outputs[0].rows,
             code_variant=f"direct={int(direct)} single_rounding={int(layer.is_single_rounding)}",
             slow_epilogue=not layer.is_single_rounding,
+            loops=loops.of_matrix(node, WIDE),
         )
 
 

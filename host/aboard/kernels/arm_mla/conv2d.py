@@ -8,6 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Node
+from aboard.kernels import loops
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_mla import dot
 from aboard.kernels.contract import (
@@ -80,4 +81,5 @@ class MlaS8(PixelPairs):
             rows=y.rows,
             code_variant=f"single_rounding={int(layer.is_single_rounding)}",
             slow_epilogue=not layer.is_single_rounding,
+            loops=loops.of_pixel_pairs(node, dot.BLOCK, taps + taps % 2, single=4),
         )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from aboard.ir import Node
+from aboard.kernels import loops
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
     ConstantArg,
@@ -55,4 +56,5 @@ class MlaS8(Implementation):
             ),
             rows=outputs[0].rows,
             slow_epilogue=not result.fast,
+            loops=loops.of_matrix(node, BLOCK),
         )

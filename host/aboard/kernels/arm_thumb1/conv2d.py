@@ -9,7 +9,7 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, Node
-from aboard.kernels import two_products
+from aboard.kernels import loops, two_products
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import ConstantArg, KernelCall, PackedConstant, Scratch, ScratchArg, View
 from aboard.kernels.portable.conv2d import PortableS8
@@ -63,6 +63,7 @@ class Thumb1S8(PortableS8):
             call,
             header="arm_thumb1/conv2d.h",
             function="aboard_conv2d_thumb1",
+            loops=loops.of_pixel_pairs(node, BLOCK, weights.shape[2]),
             arguments=(
                 x,
                 y,

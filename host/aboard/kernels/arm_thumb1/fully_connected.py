@@ -9,7 +9,7 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Node
-from aboard.kernels import two_products
+from aboard.kernels import loops, two_products
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import ConstantArg, KernelCall, PackedConstant, View
 from aboard.kernels.portable.epilogue import BLOCK, epilogue
@@ -45,6 +45,7 @@ class Thumb1S8(PortableS8):
             call,
             header="arm_thumb1/fully_connected.h",
             function="aboard_fully_connected_thumb1",
+            loops=loops.of_matrix(node, BLOCK),
             arguments=(
                 x,
                 y,

@@ -8,6 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, Node
+from aboard.kernels import loops
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
     ROLLING_ROW_COST,
@@ -115,6 +116,7 @@ class PortableS8(PixelPairs):
             rows=y.rows,
             code_variant=f"direct={int(direct)}",
             slow_epilogue=not result.fast,
+            loops=loops.of_pixel_pairs(node, BLOCK, weights.shape[2]),
         )
 
 

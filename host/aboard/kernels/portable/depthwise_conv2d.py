@@ -46,6 +46,10 @@ BLOCK, BLOCK_OF_MORE = 6, 4
 #: Instructions of a block outside of its taps, and of a pixel's epilogue (Cortex-M3, counted in the listing).
 _BLOCK_COST, _EPILOGUE_COST = 12, 9
 
+#: Work of a pixel's epilogue, of a block outside of its taps, and of a copied pixel of some channels, where a
+#: multiply-accumulate, or a copied byte, is 1: the ratios that fit the samples of Cortex-M4, M3 and RV32 best.
+_RESULT_WORK, _BLOCK_WORK, _COPY_WORK = 4, 5, 10
+
 #: Largest line buffer in bytes: of more channels than fit, some are copied and computed after others.
 _BUFFER_BYTES = 2560
 
@@ -67,18 +71,29 @@ def params_of_shape(node: Node, x: View, y: View) -> Mapping[str, Literal]:
     return {**shape_params(node, x, y), "multiplier": op.depth_multiplier(node)}
 
 
+def _block_cost(node: Node, pixels: int, result: int, rest: int) -> int:
+    """Returns the instructions of all blocks: beside those of the taps `result` for a pixel, and `rest` for a block."""
+    (height, width), cols = window(node), node.output.shape[2]
+    loads = min((pixels - 1) * attributes(node).strides[1] + width, pixels * width) + width
+    row = -(-cols // pixels) * (height * (loads + pixels * width) + pixels * result + rest)
+    return row * math.prod(node.output.shape) // cols
+
+
 def block(node: Node) -> int:
     """Returns the number of pixels of a row to compute at once: more pixels save instructions and cost code."""
-    height, width = window(node)
-    stride = attributes(node).strides[1]
     cols = node.output.shape[2]
 
     def cost(pixels: int) -> int:
-        loads = min((pixels - 1) * stride + width, pixels * width) + width
-        row = -(-cols // pixels) * (height * (loads + pixels * width) + pixels * _EPILOGUE_COST + _BLOCK_COST)
-        return row * math.prod(node.output.shape) // cols + pixels * _PIXEL_BYTES * UNROLLED_CODE_PRICE
+        return _block_cost(node, pixels, _EPILOGUE_COST, _BLOCK_COST) + pixels * _PIXEL_BYTES * UNROLLED_CODE_PRICE
 
     return min(range(1, min(cols, BLOCK if cols <= BLOCK else BLOCK_OF_MORE) + 1), key=cost)
+
+
+def _loops(node: Node) -> int:
+    """Returns the work of the loops: blocks, and copies of padded rows, of some channels pixel by pixel."""
+    copied = math.prod(node.input(INPUT).shape) if _buffered(node)[1] else 0
+    pixels = copied // _part(node) if _has_parts(node) else 0
+    return _block_cost(node, block(node), _RESULT_WORK, _BLOCK_WORK) + copied + _COPY_WORK * pixels
 
 
 class _Portable(Windowed):
@@ -159,6 +174,7 @@ class PortableS8(_Portable):
             rows=y.rows,
             code_variant=f"buffered={int(buffered_cols > 0)}",
             slow_epilogue=params_of_epilogue["fast"] != SINGLE_ROUNDING,
+            loops=_loops(node),
             # One shared function for every geometry would be larger than instances for a few.
             code_key=repr(params),
         )

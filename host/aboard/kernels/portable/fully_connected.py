@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from aboard.ir import Node
+from aboard.kernels import loops
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
     ConstantArg,
@@ -83,6 +84,7 @@ class PortableS8(_Portable):
             ),
             rows=outputs[0].rows,
             slow_epilogue=not result.fast,
+            loops=loops.of_matrix(node, BLOCK_S8),
         )
 
 

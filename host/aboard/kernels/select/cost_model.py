@@ -28,6 +28,7 @@ from statistics import median
 from aboard.ir import Node
 from aboard.kernels import registry
 from aboard.kernels.contract import Call, Implementation, View
+from aboard.kernels.loops import RESULT
 from aboard.kernels.select import measured, stalls
 from aboard.kernels.select.flash import pieces
 from aboard.kernels.select.work import Work, work
@@ -159,7 +160,10 @@ def predict(
         call: The call that computes the node, which determines function and requantisation epilogue; None if unknown.
         formula: Instructions by the kernel's formula; None without a formula.
     """
-    done = work(node, slow_epilogue=call is not None and call.slow_epilogue)
+    done = work(node) if call is None else work(node, slow_epilogue=call.slow_epilogue, loops=call.loops)
+    if not done.loops:
+        # For the row of another kernel, which may count its loops.
+        done = replace(done, loops=done.mac + RESULT * done.element)
     function = "" if call is None else call.function
     found = _without_waits(node, (implementation, function), target, rows, calls, growth, done, formula)
     terms = {"setup": 1.0, **{term: growth * count for term, count in done.terms.items()}}

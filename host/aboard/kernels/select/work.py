@@ -11,7 +11,7 @@ from aboard.ir import Node
 from aboard.ops import rows_of
 
 #: Terms of a kernel's cost: calls, and the fields of `Work`.
-TERMS = ("setup", "mac", "element", "read", "window", "spread", "line", "pixel", "rounded")
+TERMS = ("setup", "mac", "element", "read", "window", "spread", "line", "pixel", "rounded", "loops")
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Work:
         line: Rows of the result times its channels.
         pixel: Pixels of the result.
         rounded: Elements of the result that a slow requantisation epilogue computes (`KernelCall.slow_epilogue`).
+        loops: Work of the loops by the kernel's own count (`KernelCall.loops`).
     """
 
     mac: int
@@ -39,6 +40,7 @@ class Work:
     line: int
     pixel: int
     rounded: int
+    loops: int
 
     @classmethod
     def of(
@@ -48,6 +50,7 @@ class Work:
         results: Sequence[Sequence[int]],
         *,
         slow_epilogue: bool = False,
+        loops: int = 0,
     ) -> Work:
         """Returns the work of a node by its shapes.
 
@@ -56,6 +59,7 @@ class Work:
             operands: Shapes of its operands, without constants.
             results: Shapes of its results.
             slow_epilogue: True if the kernel uses the slower requantisation epilogue.
+            loops: Work of its loops by its own count.
         """
         read, written = sum(prod(shape) for shape in operands), sum(prod(shape) for shape in results)
         channels = results[0][-1] if results[0] else 1
@@ -63,7 +67,7 @@ class Work:
         window = macs // max(channels, 1)
         spread, line = macs if window != read else 0, rows_of(results[0]) * channels
         rounded = written if slow_epilogue else 0
-        return cls(macs, element, read, window, spread, line, prod(results[0]) // max(channels, 1), rounded)
+        return cls(macs, element, read, window, spread, line, prod(results[0]) // max(channels, 1), rounded, loops)
 
     @property
     def terms(self) -> dict[str, int]:
@@ -71,8 +75,8 @@ class Work:
         return {term: getattr(self, term) for term in TERMS[1:]}
 
 
-def work(node: Node, *, slow_epilogue: bool = False) -> Work:
-    """Returns the work of a node; `slow_epilogue` as in `Work.of`."""
+def work(node: Node, *, slow_epilogue: bool = False, loops: int = 0) -> Work:
+    """Returns the work of a node; `slow_epilogue` and `loops` as in `Work.of`."""
     operands = [tensor.type.shape for tensor in node.operands if not tensor.is_constant]
     results = [tensor.type.shape for tensor in node.outputs]
-    return Work.of(ops.get(node.op).macs(node), operands, results, slow_epilogue=slow_epilogue)
+    return Work.of(ops.get(node.op).macs(node), operands, results, slow_epilogue=slow_epilogue, loops=loops)
