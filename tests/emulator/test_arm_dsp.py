@@ -23,6 +23,7 @@ from aboard.tuning.choice import GIVEN, ChosenPoint
 from support import oracle
 from support.dsp_layers import (
     BLOCKS,
+    COLUMN,
     COLUMNS,
     DSP,
     LARGE,
@@ -192,6 +193,24 @@ def test_every_number_of_words_of_two_taps(zero_point: int, opt: str) -> None:
         layer.zero_point_out = zero_point
     with strategy.forced(preferred(PACKED)):
         check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=[PACKED])
+
+
+@pytest.mark.parametrize("opt", either(["balanced", "speed", "size"], ["size"]))
+def test_windows_of_one_column(opt: str) -> None:
+    # Blocks of six results, with and without a first one of fewer, pairs and single results; odd and even taps.
+    drawn = [
+        window_layer((rows + taps - 1, cols, channels), (taps, 1), padding="VALID")
+        for taps, rows, cols, channels in [
+            (2, 6, 1, 3), (3, 7, 2, 5), (4, 11, 1, 8), (5, 12, 1, 16), (6, 1, 3, 4), (7, 3, 1, 5), (8, 4, 2, 2),
+            (10, 15, 1, 32), (15, 1, 1, 6), (21, 9, 1, 3), (32, 8, 1, 2),
+        ]
+    ]  # fmt: skip
+    zero = itertools.cycle((-128, 5))
+    for layer in drawn:
+        layer.zero_point_out = next(zero)
+    drawn[4].options = {**drawn[4].options, "FusedActivationFunction": "RELU_N1_TO_1"}
+    with strategy.forced(preferred(COLUMN)):
+        check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=[COLUMN])
 
 
 def shallow(depth: int, channels: int, activation: str = "NONE") -> Layer:
