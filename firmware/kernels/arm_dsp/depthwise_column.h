@@ -17,9 +17,9 @@
 #include "../portable/depthwise_conv2d.h"
 #include "aboard/config.h"
 #include "aboard/view.h"
-#include "column_sums.h"
 #include "depthwise_taps.h"
 #include "dot.h"
+#include "tall_windows.h"
 
 /** Parameters of aboard_depthwise_conv2d_column: no padding, strides and dilations of 1, one result of each channel. */
 typedef struct {
@@ -31,11 +31,11 @@ typedef struct {
 } aboard_depthwise_conv2d_column_t;
 
 /** Words of a channel before its weights: bias, factor and constant of results; for double rounding the right shift. */
-#define ABOARD_DSP_COLUMN_HEAD(single) ((single) ? 3 : 4)
+#define ABOARD_DSP_TALL_HEAD(single) ((single) ? 3 : 4)
 
 /** Words of a channel. */
 ABOARD_INLINE int32_t aboard_depthwise_conv2d_column_words(const aboard_depthwise_conv2d_column_t *p) {
-    return ABOARD_DSP_COLUMN_HEAD(p->single_rounding) + (p->shape.window_height + 3) / 4;
+    return ABOARD_DSP_TALL_HEAD(p->single_rounding) + (p->shape.window_height + 3) / 4;
 }
 
 /** Stores the results of sums, a row apart. */
@@ -50,7 +50,7 @@ ABOARD_INLINE void aboard_depthwise_conv2d_column_put(const aboard_depthwise_con
     ABOARD_OPAQUE(constant);
     ABOARD_OPAQUE(shift);
     ABOARD_UNROLL(6)
-    for (int32_t i = 0; i < ABOARD_DSP_COLUMN_RESULTS; ++i) {
+    for (int32_t i = 0; i < ABOARD_DSP_TALL_RESULTS; ++i) {
         if (i < results) {
             const int8_t value = aboard_dsp_result(sums[i], factor, constant, shift, single);
             y[i * p->shape.out.row_stride] =
@@ -61,19 +61,19 @@ ABOARD_INLINE void aboard_depthwise_conv2d_column_put(const aboard_depthwise_con
 
 /** The first `results` of six results of a column below one another. */
 ABOARD_INLINE void aboard_depthwise_conv2d_column_block(const aboard_depthwise_conv2d_column_t *p,
-                                                        const aboard_dsp_column_weights_t *w, const int32_t *head,
+                                                        const aboard_dsp_tall_weights_t *w, const int32_t *head,
                                                         const int8_t *x, int8_t *y, int32_t results) {
-    int32_t sums[ABOARD_DSP_COLUMN_RESULTS];
-    aboard_dsp_column_six(x, p->shape.in.row_stride, w, p->shape.window_height, head[0], sums);
+    int32_t sums[ABOARD_DSP_TALL_RESULTS];
+    aboard_dsp_tall_six(x, p->shape.in.row_stride, w, p->shape.window_height, head[0], sums);
     aboard_depthwise_conv2d_column_put(p, head, sums, results, y);
 }
 
 /** One or two results of a column below one another. */
 ABOARD_INLINE void aboard_depthwise_conv2d_column_few(const aboard_depthwise_conv2d_column_t *p,
-                                                      const aboard_dsp_column_weights_t *w, const int32_t *head,
+                                                      const aboard_dsp_tall_weights_t *w, const int32_t *head,
                                                       const int8_t *x, int8_t *y, int32_t results) {
     int32_t sums[2];
-    aboard_dsp_column_few(x, p->shape.in.row_stride, w, p->shape.window_height, head[0], sums, results);
+    aboard_dsp_tall_few(x, p->shape.in.row_stride, w, p->shape.window_height, head[0], sums, results);
     aboard_depthwise_conv2d_column_put(p, head, sums, results, y);
 }
 
@@ -84,25 +84,25 @@ ABOARD_INLINE void aboard_depthwise_conv2d_column_few(const aboard_depthwise_con
  * stored twice, for a result may lie over its first pixel.
  */
 ABOARD_INLINE void aboard_depthwise_conv2d_column_rows(const aboard_depthwise_conv2d_column_t *p,
-                                                       const aboard_dsp_column_weights_t *w, const int32_t *head,
+                                                       const aboard_dsp_tall_weights_t *w, const int32_t *head,
                                                        const int8_t *x, int8_t *y, int32_t rows) {
     const int32_t in = p->shape.in.row_stride;
     const int32_t out = p->shape.out.row_stride;
     int32_t left = rows;
-    const int32_t rest = rows % ABOARD_DSP_COLUMN_RESULTS;
-    if (rows >= ABOARD_DSP_COLUMN_RESULTS && rest != 0) {
+    const int32_t rest = rows % ABOARD_DSP_TALL_RESULTS;
+    if (rows >= ABOARD_DSP_TALL_RESULTS && rest != 0) {
         aboard_depthwise_conv2d_column_block(p, w, head, x, y, rest);
         ABOARD_OPAQUE(x);
         x += rest * in;
         y += rest * out;
         left -= rest;
     }
-    for (; left >= ABOARD_DSP_COLUMN_RESULTS; left -= ABOARD_DSP_COLUMN_RESULTS) {
-        aboard_depthwise_conv2d_column_block(p, w, head, x, y, ABOARD_DSP_COLUMN_RESULTS);
+    for (; left >= ABOARD_DSP_TALL_RESULTS; left -= ABOARD_DSP_TALL_RESULTS) {
+        aboard_depthwise_conv2d_column_block(p, w, head, x, y, ABOARD_DSP_TALL_RESULTS);
         /* Not before: two addresses would take a register of a sum. */
         ABOARD_OPAQUE(x);
-        x += ABOARD_DSP_COLUMN_RESULTS * in;
-        y += ABOARD_DSP_COLUMN_RESULTS * out;
+        x += ABOARD_DSP_TALL_RESULTS * in;
+        y += ABOARD_DSP_TALL_RESULTS * out;
     }
     for (; left >= 2; left -= 2) {
         aboard_depthwise_conv2d_column_few(p, w, head, x, y, 2);
@@ -117,10 +117,10 @@ ABOARD_INLINE void aboard_depthwise_conv2d_column_rows(const aboard_depthwise_co
 /** One result of a column whose window passes the end of a rolling buffer. */
 ABOARD_INLINE void aboard_depthwise_conv2d_column_parted(const aboard_depthwise_conv2d_column_t *p, const int32_t *head,
                                                          const int8_t *in, int32_t row, int8_t *y) {
-    const int8_t *const weights = (const int8_t *)(const void *)(head + ABOARD_DSP_COLUMN_HEAD(p->single_rounding));
+    const int8_t *const weights = (const int8_t *)(const void *)(head + ABOARD_DSP_TALL_HEAD(p->single_rounding));
     int32_t sum = head[0];
     for (int32_t tap = 0; tap < p->shape.window_height; ++tap) {
-        sum += *aboard_row_s8(&p->shape.in, in, row + tap) * weights[aboard_dsp_column_place(tap)];
+        sum += *aboard_row_s8(&p->shape.in, in, row + tap) * weights[aboard_dsp_tall_place(tap)];
     }
     aboard_depthwise_conv2d_column_put(p, head, &sum, 1, y);
 }
@@ -131,8 +131,8 @@ ABOARD_INLINE void aboard_depthwise_conv2d_column_channel(const aboard_depthwise
                                                           int32_t rows) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
     const int32_t taps = s->window_height;
-    aboard_dsp_column_weights_t w;
-    aboard_dsp_column_widen(head + ABOARD_DSP_COLUMN_HEAD(p->single_rounding), taps, &w);
+    aboard_dsp_tall_weights_t w;
+    aboard_dsp_tall_widen(head + ABOARD_DSP_TALL_HEAD(p->single_rounding), taps, &w);
     for (int32_t done = 0; done < rows;) {
         const int32_t together = aboard_rows_together(&s->in, row + done, rows - done + taps - 1);
         const int32_t count = ABOARD_MAX(together - taps + 1, 1);
@@ -155,7 +155,7 @@ ABOARD_INLINE void aboard_depthwise_conv2d_column_channel(const aboard_depthwise
  * @param p           Parameters.
  * @param in, out     Any views, including rolling buffers. In different memory; or rows of both are equally far apart,
  * and the operand starts a whole number of rows after the result, which may be 0.
- * @param weights     Words of each channel: see ABOARD_DSP_COLUMN_HEAD, then its weights in groups of four.
+ * @param weights     Words of each channel: see ABOARD_DSP_TALL_HEAD, then its weights in groups of four.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_depthwise_conv2d_column(const aboard_depthwise_conv2d_column_t *p, const int8_t *in,

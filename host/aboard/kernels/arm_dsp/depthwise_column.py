@@ -34,7 +34,7 @@ from aboard.ops.conv2d import attributes, window
 from aboard.ops.weighted import INPUT, Precision
 from aboard.target import Target
 
-#: ABOARD_DSP_COLUMN_TAPS and ABOARD_DSP_COLUMN_RESULTS of `arm_dsp/column_sums.h`.
+#: ABOARD_DSP_TALL_TAPS and ABOARD_DSP_TALL_RESULTS of `arm_dsp/tall_windows.h`.
 MOST_TAPS, RESULTS = 32, 6
 
 #: ABOARD_DSP_LINE_BUFFER_SHIFT of `arm_dsp/line_buffer.h`.
