@@ -213,14 +213,16 @@ def test_windows_of_one_column(opt: str) -> None:
         check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=[COLUMN])
 
 
-def shallow(depth: int, channels: int, activation: str = "NONE") -> Layer:
+def shallow(depth: int, channels: int, activation: str = "NONE", rows: int = 10) -> Layer:
     options = {"Padding": "VALID", "StrideH": 1, "StrideW": 1, "FusedActivationFunction": activation}
-    shapes = (1, 10, 13, depth), (channels, 1, 1, depth), (1, 10, 13, channels)
+    shapes = (1, rows, 13, depth), (channels, 1, 1, depth), (1, rows, 13, channels)
     return Layer("CONV_2D", *shapes, 0, options, zero_point_out=-128)
 
 
 def test_pixels_in_registers() -> None:
     drawn = [shallow(8, 4), shallow(8, 20), shallow(16, 4), shallow(16, 12), shallow(8, 8, "RELU6")]
+    # Pairs of pixels, and a last single one.
+    drawn += [shallow(8, 12, rows=11), shallow(8, 4, "RELU", 9)]
     with strategy.forced(preferred(POINTS)):
         check([(layer.model(), layer.input()) for layer in drawn], opt="speed", names=[POINTS])
 
