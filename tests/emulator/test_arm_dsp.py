@@ -17,7 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aboard
-from aboard.kernels.contract import Implementation
+from aboard.importers import load
+from aboard.kernels import of
+from aboard.kernels.contract import Implementation, View
 from aboard.kernels.select import strategy
 from aboard.tuning.choice import GIVEN, ChosenPoint
 from support import oracle
@@ -31,6 +33,7 @@ from support.dsp_layers import (
     ONE,
     PACKED,
     POINTS,
+    TARGET,
     WIDE,
     WINOGRAD,
     LargeSums,
@@ -178,6 +181,22 @@ def test_strips_of_few_rows(rows: int) -> None:
     drawn += [rows_of(cols, 2, next(zero)) for cols in (3, 3, 4, 4, 5, 6, 7, 8, 9)]
     drawn += [apart(cols, next(zero)) for cols in (5, 5, 6, 7, 8, 9)]
     with strategy.forced(in_strips(rows)):
+        check([(layer.model(), layer.input()) for layer in drawn], names=[DSP])
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_results_nearly_as_large_as_their_sums(rows: int) -> None:
+    # Their single roundings have no shift: blocks of each size, narrow rows, strips of one and of two rows.
+    drawn = [rows_of(cols, 1) for cols in (1, 2, 3, 4, 5, 6, 7, 10, 17)] + [rows_of(cols, 2) for cols in (3, 5, 8, 13)]
+    drawn += [depthwise(5, 8, 12, "RELU"), apart(9, -128), apart(40, -128)]
+    for layer in drawn:
+        layer.spread = 0.03
+        layer.zero_point_out = -128
+        (node,) = load(layer.model(), name="model").nodes
+        views = [View.whole(shape, 1) for shape in (layer.shape_in, layer.shape_out)]
+        (kernel,) = (each for each in of(node.op) if each.name == DSP)
+        assert kernel.lower(node, [views[0], None, None], [views[1]], TARGET).params["single_rounding"] == 2
+    with strategy.forced(in_strips(rows) if rows else preferred(DSP)):
         check([(layer.model(), layer.input()) for layer in drawn], names=[DSP])
 
 
