@@ -30,7 +30,12 @@ typedef struct {
     int32_t high;
 } aboard_depthwise_conv2d_column_t;
 
-/** Words of a channel before its weights: bias, factor and constant of results; for double rounding the right shift. */
+/**
+ * Words of a channel before its weights: bias, factor and constant of results; for double rounding the right shift.
+ *
+ * Sums with a double rounding are twice the sums, as bias and widened weights are: then the factor is TFLite's
+ * multiplier, and the constant is added with the product.
+ */
 #define ABOARD_DSP_TALL_HEAD(single) ((single) ? 3 : 4)
 
 /** Words of a channel. */
@@ -38,13 +43,39 @@ ABOARD_INLINE int32_t aboard_depthwise_conv2d_column_words(const aboard_depthwis
     return ABOARD_DSP_TALL_HEAD(p->single_rounding) + (p->shape.window_height + 3) / 4;
 }
 
+/** The words of a channel before its weights. */
+typedef struct {
+    int32_t bias;
+    int32_t factor;
+    int32_t constant;
+    uint32_t shift;
+} aboard_dsp_tall_head_t;
+
+/** One result from a sum, or from twice a sum for a double rounding. */
+ABOARD_INLINE int8_t aboard_depthwise_conv2d_column_result(int32_t sum, int32_t factor, int32_t constant,
+                                                           uint32_t shift, bool single) {
+    if (single) {
+        return aboard_dsp_result(sum, factor, constant, shift, single);
+    }
+    const int32_t addend = constant + (sum >> 31);
+#if ABOARD_DSP_ASM
+    int32_t high;
+    __asm__("smmlar %0, %1, %2, %3" : "=r"(high) : "r"(sum), "r"(factor), "r"(addend));
+    return (int8_t)__builtin_arm_ssat(high >> shift, 8);
+#else
+    const int64_t product = (int64_t)sum * factor + INT64_C(0x80000000);
+    return aboard_dsp_saturate(((int32_t)(product >> 32) + addend) >> shift);
+#endif
+}
+
 /** Stores the results of sums, a row apart. */
-ABOARD_INLINE void aboard_depthwise_conv2d_column_put(const aboard_depthwise_conv2d_column_t *p, const int32_t *head,
-                                                      const int32_t *sums, int32_t results, int8_t *y) {
+ABOARD_INLINE void aboard_depthwise_conv2d_column_put(const aboard_depthwise_conv2d_column_t *p,
+                                                      const aboard_dsp_tall_head_t *head, const int32_t *sums,
+                                                      int32_t results, int8_t *y) {
     const bool single = p->single_rounding != 0;
-    int32_t factor = head[1];
-    int32_t constant = head[2];
-    uint32_t shift = single ? 0 : (uint32_t)head[3];
+    int32_t factor = head->factor;
+    int32_t constant = head->constant;
+    uint32_t shift = head->shift;
     /* Loaded once, not for each result. */
     ABOARD_OPAQUE(factor);
     ABOARD_OPAQUE(constant);
@@ -52,7 +83,7 @@ ABOARD_INLINE void aboard_depthwise_conv2d_column_put(const aboard_depthwise_con
     ABOARD_UNROLL(6)
     for (int32_t i = 0; i < ABOARD_DSP_TALL_RESULTS; ++i) {
         if (i < results) {
-            const int8_t value = aboard_dsp_result(sums[i], factor, constant, shift, single);
+            const int8_t value = aboard_depthwise_conv2d_column_result(sums[i], factor, constant, shift, single);
             y[i * p->shape.out.row_stride] =
                 p->clamped ? (int8_t)ABOARD_MIN(ABOARD_MAX(value, p->low), p->high) : value;
         }
@@ -61,19 +92,21 @@ ABOARD_INLINE void aboard_depthwise_conv2d_column_put(const aboard_depthwise_con
 
 /** The first `results` of six results of a column below one another. */
 ABOARD_INLINE void aboard_depthwise_conv2d_column_block(const aboard_depthwise_conv2d_column_t *p,
-                                                        const aboard_dsp_tall_weights_t *w, const int32_t *head,
-                                                        const int8_t *x, int8_t *y, int32_t results) {
+                                                        const aboard_dsp_tall_weights_t *w,
+                                                        const aboard_dsp_tall_head_t *head, const int8_t *x, int8_t *y,
+                                                        int32_t results) {
     int32_t sums[ABOARD_DSP_TALL_RESULTS];
-    aboard_dsp_tall_six(x, p->shape.in.row_stride, w, p->shape.window_height, head[0], sums);
+    aboard_dsp_tall_six(x, p->shape.in.row_stride, w, p->shape.window_height, head->bias, sums);
     aboard_depthwise_conv2d_column_put(p, head, sums, results, y);
 }
 
 /** One or two results of a column below one another. */
 ABOARD_INLINE void aboard_depthwise_conv2d_column_few(const aboard_depthwise_conv2d_column_t *p,
-                                                      const aboard_dsp_tall_weights_t *w, const int32_t *head,
-                                                      const int8_t *x, int8_t *y, int32_t results) {
+                                                      const aboard_dsp_tall_weights_t *w,
+                                                      const aboard_dsp_tall_head_t *head, const int8_t *x, int8_t *y,
+                                                      int32_t results) {
     int32_t sums[2];
-    aboard_dsp_tall_few(x, p->shape.in.row_stride, w, p->shape.window_height, head[0], sums, results);
+    aboard_dsp_tall_few(x, p->shape.in.row_stride, w, p->shape.window_height, head->bias, sums, results);
     aboard_depthwise_conv2d_column_put(p, head, sums, results, y);
 }
 
@@ -84,8 +117,9 @@ ABOARD_INLINE void aboard_depthwise_conv2d_column_few(const aboard_depthwise_con
  * stored twice, for a result may lie over its first pixel.
  */
 ABOARD_INLINE void aboard_depthwise_conv2d_column_rows(const aboard_depthwise_conv2d_column_t *p,
-                                                       const aboard_dsp_tall_weights_t *w, const int32_t *head,
-                                                       const int8_t *x, int8_t *y, int32_t rows) {
+                                                       const aboard_dsp_tall_weights_t *w,
+                                                       const aboard_dsp_tall_head_t *head, const int8_t *x, int8_t *y,
+                                                       int32_t rows) {
     const int32_t in = p->shape.in.row_stride;
     const int32_t out = p->shape.out.row_stride;
     int32_t left = rows;
@@ -115,24 +149,34 @@ ABOARD_INLINE void aboard_depthwise_conv2d_column_rows(const aboard_depthwise_co
 }
 
 /** One result of a column whose window passes the end of a rolling buffer. */
-ABOARD_INLINE void aboard_depthwise_conv2d_column_parted(const aboard_depthwise_conv2d_column_t *p, const int32_t *head,
+ABOARD_INLINE void aboard_depthwise_conv2d_column_parted(const aboard_depthwise_conv2d_column_t *p,
+                                                         const aboard_dsp_tall_head_t *head, const int32_t *words,
                                                          const int8_t *in, int32_t row, int8_t *y) {
-    const int8_t *const weights = (const int8_t *)(const void *)(head + ABOARD_DSP_TALL_HEAD(p->single_rounding));
-    int32_t sum = head[0];
+    const int8_t *const weights = (const int8_t *)(const void *)words;
+    int32_t sum = 0;
     for (int32_t tap = 0; tap < p->shape.window_height; ++tap) {
         sum += *aboard_row_s8(&p->shape.in, in, row + tap) * weights[aboard_dsp_tall_place(tap)];
     }
+    sum = head->bias + (p->single_rounding ? sum : 2 * sum);
     aboard_depthwise_conv2d_column_put(p, head, &sum, 1, y);
 }
 
 /** One channel of rows of the result that are one after another in memory; `x` is the channel in the operand's base. */
 ABOARD_INLINE void aboard_depthwise_conv2d_column_channel(const aboard_depthwise_conv2d_column_t *p,
-                                                          const int32_t *head, const int8_t *x, int8_t *y, int32_t row,
+                                                          const int32_t *words, const int8_t *x, int8_t *y, int32_t row,
                                                           int32_t rows) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
     const int32_t taps = s->window_height;
+    const bool single = p->single_rounding != 0;
+    aboard_dsp_tall_head_t head = {words[0], words[1], words[2], single ? 0 : (uint32_t)words[3]};
+    /* Kept, and not loaded again after each result, which might lie there. */
+    ABOARD_OPAQUE(head.bias);
+    ABOARD_OPAQUE(head.factor);
+    ABOARD_OPAQUE(head.constant);
+    ABOARD_OPAQUE(head.shift);
+    words += ABOARD_DSP_TALL_HEAD(p->single_rounding);
     aboard_dsp_tall_weights_t w;
-    aboard_dsp_tall_widen(head + ABOARD_DSP_TALL_HEAD(p->single_rounding), taps, &w);
+    aboard_dsp_tall_widen(words, taps, !single, &w);
     for (int32_t done = 0; done < rows;) {
         const int32_t together = aboard_rows_together(&s->in, row + done, rows - done + taps - 1);
         const int32_t count = ABOARD_MAX(together - taps + 1, 1);
@@ -140,9 +184,9 @@ ABOARD_INLINE void aboard_depthwise_conv2d_column_channel(const aboard_depthwise
             const int8_t *const from = x + col * s->in.pixel_stride;
             int8_t *const to = y + done * s->out.row_stride + col * s->out.pixel_stride;
             if (together >= taps) {
-                aboard_depthwise_conv2d_column_rows(p, &w, head, aboard_row_s8(&s->in, from, row + done), to, count);
+                aboard_depthwise_conv2d_column_rows(p, &w, &head, aboard_row_s8(&s->in, from, row + done), to, count);
             } else {
-                aboard_depthwise_conv2d_column_parted(p, head, from, row + done, to);
+                aboard_depthwise_conv2d_column_parted(p, &head, words, from, row + done, to);
             }
         }
         done += count;

@@ -31,12 +31,19 @@ ABOARD_INLINE int32_t aboard_dsp_tall_place(int32_t tap) {
     return tap % 4 == 1 ? tap + 1 : tap % 4 == 2 ? tap - 1 : tap;
 }
 
-/** Widens the weights of a channel from words of four. */
-ABOARD_INLINE void aboard_dsp_tall_widen(const int32_t *words, int32_t taps, aboard_dsp_tall_weights_t *w) {
+/** Widens the weights of a channel from words of four, and doubles them if `doubled` is true. */
+ABOARD_INLINE void aboard_dsp_tall_widen(const int32_t *words, int32_t taps, bool doubled,
+                                         aboard_dsp_tall_weights_t *w) {
     ABOARD_UNROLL(8)
     for (int32_t i = 0; i < (taps + 3) / 4; ++i) {
         w->even[2 * i] = aboard_dsp_even((uint32_t)words[i]);
         w->even[2 * i + 1] = aboard_dsp_odd((uint32_t)words[i]);
+    }
+    if (doubled) {
+        ABOARD_UNROLL(16)
+        for (int32_t i = 0; i < (taps + 1) / 2; ++i) {
+            w->even[i] = aboard_dsp_add_halfwords(w->even[i], w->even[i]);
+        }
     }
     w->odd[0] = w->even[0] & 0xffffu;
     ABOARD_UNROLL(16)

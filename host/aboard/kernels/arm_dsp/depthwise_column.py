@@ -120,8 +120,13 @@ class DspColumnS8(Implementation):
 
 def pack(layer: RequantisedLayer) -> Array:
     """Returns the words of `aboard_depthwise_conv2d_column`: [channels, words]."""
-    channels, taps = layer.weights.shape
-    head = [layer.bias, layer.factor, layer.constant] + ([] if layer.is_single_rounding else [layer.shift])
+    channels = len(layer.bias)
+    if layer.is_single_rounding:
+        head = [layer.bias, layer.factor, layer.constant]
+    else:
+        # Of twice the sums the upper half of the product with the multiplier is TFLite's first rounding.
+        head = [2 * layer.bias, (layer.factor % (1 << 32)) >> 1, layer.constant, layer.shift]
+    taps = layer.weights.shape[1]
     fours = np.pad(layer.weights, ((0, 0), (0, -taps % 4))).reshape(channels, -1, 4)[:, :, [0, 2, 1, 3]]
     weights = np.ascontiguousarray(fours.astype(np.int8)).reshape(channels, -1).view("<u4")
     constants = wrap32(np.stack(head, 1)).astype(np.int32).view(np.uint32)
