@@ -17,12 +17,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aboard
-from aboard.kernels.contract import Implementation
+from aboard.importers import load
+from aboard.kernels import of
+from aboard.kernels.contract import Implementation, View
 from aboard.kernels.select import strategy
 from aboard.tuning.choice import GIVEN, ChosenPoint
 from support import oracle
 from support.dsp_layers import (
     BLOCKS,
+    COLUMN,
     COLUMNS,
     DSP,
     LARGE,
@@ -30,6 +33,7 @@ from support.dsp_layers import (
     ONE,
     PACKED,
     POINTS,
+    TARGET,
     WIDE,
     WINOGRAD,
     LargeSums,
@@ -180,6 +184,22 @@ def test_strips_of_few_rows(rows: int) -> None:
         check([(layer.model(), layer.input()) for layer in drawn], names=[DSP])
 
 
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_results_nearly_as_large_as_their_sums(rows: int) -> None:
+    # Their single roundings have no shift: blocks of each size, narrow rows, strips of one and of two rows.
+    drawn = [rows_of(cols, 1) for cols in (1, 2, 3, 4, 5, 6, 7, 10, 17)] + [rows_of(cols, 2) for cols in (3, 5, 8, 13)]
+    drawn += [depthwise(5, 8, 12, "RELU"), apart(9, -128), apart(40, -128)]
+    for layer in drawn:
+        layer.spread = 0.03
+        layer.zero_point_out = -128
+        (node,) = load(layer.model(), name="model").nodes
+        views = [View.whole(shape, 1) for shape in (layer.shape_in, layer.shape_out)]
+        (kernel,) = (each for each in of(node.op) if each.name == DSP)
+        assert kernel.lower(node, [views[0], None, None], [views[1]], TARGET).params["single_rounding"] == 2
+    with strategy.forced(in_strips(rows) if rows else preferred(DSP)):
+        check([(layer.model(), layer.input()) for layer in drawn], names=[DSP])
+
+
 @pytest.mark.parametrize(
     ("zero_point", "opt"), either([(z, opt) for z in (-128, 5) for opt in ("balanced", "speed", "size")], [(5, "size")])
 )
@@ -194,14 +214,34 @@ def test_every_number_of_words_of_two_taps(zero_point: int, opt: str) -> None:
         check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=[PACKED])
 
 
-def shallow(depth: int, channels: int, activation: str = "NONE") -> Layer:
+@pytest.mark.parametrize("opt", either(["balanced", "speed", "size"], ["size"]))
+def test_windows_of_one_column(opt: str) -> None:
+    # Blocks of six results, with and without a first one of fewer, pairs and single results; odd and even taps.
+    drawn = [
+        window_layer((rows + taps - 1, cols, channels), (taps, 1), padding="VALID")
+        for taps, rows, cols, channels in [
+            (2, 6, 1, 3), (3, 7, 2, 5), (4, 11, 1, 8), (5, 12, 1, 16), (6, 1, 3, 4), (7, 3, 1, 5), (8, 4, 2, 2),
+            (10, 15, 1, 32), (15, 1, 1, 6), (21, 9, 1, 3), (32, 8, 1, 2),
+        ]
+    ]  # fmt: skip
+    zero = itertools.cycle((-128, 5))
+    for layer in drawn:
+        layer.zero_point_out = next(zero)
+    drawn[4].options = {**drawn[4].options, "FusedActivationFunction": "RELU_N1_TO_1"}
+    with strategy.forced(preferred(COLUMN)):
+        check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=[COLUMN])
+
+
+def shallow(depth: int, channels: int, activation: str = "NONE", rows: int = 10) -> Layer:
     options = {"Padding": "VALID", "StrideH": 1, "StrideW": 1, "FusedActivationFunction": activation}
-    shapes = (1, 10, 13, depth), (channels, 1, 1, depth), (1, 10, 13, channels)
+    shapes = (1, rows, 13, depth), (channels, 1, 1, depth), (1, rows, 13, channels)
     return Layer("CONV_2D", *shapes, 0, options, zero_point_out=-128)
 
 
 def test_pixels_in_registers() -> None:
     drawn = [shallow(8, 4), shallow(8, 20), shallow(16, 4), shallow(16, 12), shallow(8, 8, "RELU6")]
+    # Pairs of pixels, and a last single one.
+    drawn += [shallow(8, 12, rows=11), shallow(8, 4, "RELU", 9)]
     with strategy.forced(preferred(POINTS)):
         check([(layer.model(), layer.input()) for layer in drawn], opt="speed", names=[POINTS])
 

@@ -18,8 +18,8 @@ from support.weighted_models import ACTIVATIONS, Layer, window_out
 
 DSP, WIDE, TAPS, POINTS = "dsp_s8", "dsp_wide_s8", "dsp_taps_s8", "dsp_points_s8"
 BLOCKS, COLUMNS, WINOGRAD = "dsp_blocks_s8", "dsp_columns_s8", "dsp_winograd_s8"
-LARGE, ONE, PACKED = "dsp_large_s8", "dsp_one_s8", "dsp_packed_s8"
-NAMES = (DSP, WIDE, TAPS, POINTS, BLOCKS, COLUMNS, WINOGRAD, LARGE, ONE, PACKED)
+LARGE, ONE, PACKED, COLUMN = "dsp_large_s8", "dsp_one_s8", "dsp_packed_s8", "dsp_column_s8"
+NAMES = (DSP, WIDE, TAPS, POINTS, BLOCKS, COLUMNS, WINOGRAD, LARGE, ONE, PACKED, COLUMN)
 TARGET = Target("c -mcpu=cortex-m4 -runtime=standalone")
 
 
@@ -134,6 +134,19 @@ def packed(draw: st.DrawFn) -> Layer:
     layer.shape_in, layer.shape_out = (batch, *layer.shape_in[1:]), (batch, *layer.shape_out[1:])
     layer = _finished(draw, layer)
     assume(refusal(layer, PACKED) is None)
+    return layer
+
+
+@st.composite
+def one_column(draw: st.DrawFn) -> Layer:
+    """Draws a layer that `dsp_column_s8` takes: windows of any height, any number of results, channels and columns."""
+    taps, results = draw(st.integers(2, 32)), draw(st.integers(1, 20))
+    size = results + taps - 1, draw(st.integers(1, 3)), draw(st.sampled_from([1, 2, 3, 4, 5, 8, 16, 32]))
+    layer = window_layer(size, (taps, 1), padding="VALID")
+    batch = draw(st.integers(1, 2))
+    layer.shape_in, layer.shape_out = (batch, *layer.shape_in[1:]), (batch, *layer.shape_out[1:])
+    layer = _finished(draw, layer)
+    assume(refusal(layer, COLUMN) is None)
     return layer
 
 
@@ -254,7 +267,7 @@ def _finished(draw: st.DrawFn, layer: Layer) -> Layer:
     """Draws what does not depend on the shapes of a layer: scales, bias, zero points, activation."""
     layer.per_channel, layer.bias = draw(st.booleans()), draw(st.booleans())
     layer.outlier = draw(st.sampled_from([0, 0, 0, 2**30, -(2**30)]))
-    layer.spread = draw(st.sampled_from([1.0, 1.0, 1.0, 0.1, 100.0]))
+    layer.spread = draw(st.sampled_from([1.0, 1.0, 1.0, 0.1, 0.03, 100.0]))
     layer.zero_point_in = draw(st.sampled_from([-128, 127, 0, 3]))
     layer.zero_point_out = draw(st.sampled_from([-128, -128, -7, 127]))
     layer.seed, layer.zero_every = draw(st.integers(0, 2**20)), draw(st.sampled_from([0, 0, 0, 0, 3]))

@@ -24,7 +24,7 @@ SAMPLES = Path(__file__).resolve().parents[1] / "bench" / "samples.toml"
 #: Operators by their names in such a file, with the keys that a layer of each must have, and those that it may have.
 OPERATORS = {
     "conv2d": ("CONV_2D", {"channels"}, {"window", "stride", "dilation", "groups"}),
-    "depthwise_conv2d": ("DEPTHWISE_CONV_2D", set(), {"window", "stride", "dilation", "multiplier"}),
+    "depthwise_conv2d": ("DEPTHWISE_CONV_2D", set(), {"window", "stride", "dilation", "multiplier", "column"}),
     "fully_connected": ("FULLY_CONNECTED", {"channels"}, set()),
     "max_pool2d": ("MAX_POOL_2D", {"window"}, {"stride"}),
     "average_pool2d": ("AVERAGE_POOL_2D", {"window"}, {"stride"}),
@@ -39,7 +39,7 @@ class SampleError(ValueError):
 
 @dataclass(frozen=True)
 class LayerShape:
-    """A layer of a model; windows are square, and padded to the size of the operand (`SAME`).
+    """A layer of a model; windows are square, and padded to the size of the operand (`SAME`), but those of one column.
 
     Attributes:
         op: Key of `OPERATORS`.
@@ -51,6 +51,7 @@ class LayerShape:
         dilation: Pixels from one tap to the next in both directions.
         groups: Groups of channels.
         multiplier: Channels of the result for each channel of the operand.
+        column: True for windows of one column, without padding (`VALID`).
     """
 
     op: str
@@ -61,6 +62,7 @@ class LayerShape:
     dilation: int = 1
     groups: int = 1
     multiplier: int = 1
+    column: bool = False
 
 
 def read(path: Path = SAMPLES) -> dict[str, tuple[LayerShape, ...]]:
@@ -148,6 +150,16 @@ def _add(chain: Chain, layer: LayerShape, x: _Tensor) -> _Tensor:
         return result([x.name], shape, {**options, "FilterHeight": window, "FilterWidth": window}, x.zero_point)
     options["FusedActivationFunction"] = "RELU"
     depthwise = layer.op == "depthwise_conv2d"
+    if layer.column:
+        shape = (1, x.shape[1] - window + 1, x.shape[2], channels)
+        options = {
+            "StrideH": 1,
+            "StrideW": 1,
+            "Padding": "VALID",
+            "FusedActivationFunction": "RELU",
+            "DepthMultiplier": 1,
+        }
+        return result([x.name, *chain.weights((1, window, 1, channels), 3)], shape, options)
     weights = (1, window, window, channels) if depthwise else (channels, window, window, x.shape[3] // layer.groups)
     options |= {"DepthMultiplier": layer.multiplier} if depthwise else {}
     options |= {"DilationHFactor": layer.dilation, "DilationWFactor": layer.dilation} if layer.dilation > 1 else {}

@@ -35,7 +35,7 @@ typedef struct {
     int32_t at_once;    /**< 1 or 2: strips are so many rows, see row_single.h, row_apart.h and row_pairs.h; 0: line
                            buffers. */
     int32_t zero_point; /**< Zero point of the input. */
-    int32_t single_rounding; /**< 1: results by a single rounding; 0: by a double rounding. */
+    int32_t single_rounding; /**< 1: results by a single rounding; 2: by an unshifted one; 0: by a double rounding. */
     int32_t clamped;         /**< 1: results are clamped to [low, high]. */
     int32_t low;
     int32_t high;

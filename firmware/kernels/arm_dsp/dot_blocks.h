@@ -26,13 +26,16 @@
 #if ABOARD_DSP_ASM
 
 /* clang-format off */
-/** Byte offsets of the steps of an iteration, the bytes of an iteration, and their number modulo which steps are left out.
- * Offsets below 128 have short loads, so that a step is 48 bytes of code. The number of steps is a power of two. */
+/** Byte offsets of the steps of an iteration but the last, that of the last, the bytes of an iteration, and their number modulo
+ * which steps are left out. Short loads reach offsets up to 124, so that a step is 48 bytes of code. Inputs are at offsets from
+ * the word before them: then the last load of an iteration advances their pointer. The number of steps is a power of two. */
 #ifdef __OPTIMIZE_SIZE__
-#define ABOARD_DSP_BLOCK_OFFSETS "0, 8, 16, 24, 32, 40, 48, 56"
+#define ABOARD_DSP_BLOCK_OFFSETS "0, 8, 16, 24, 32, 40, 48"
+#define ABOARD_DSP_BLOCK_LAST "56"
 #define ABOARD_DSP_BLOCK_BYTES "64"
 #else
-#define ABOARD_DSP_BLOCK_OFFSETS "0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120"
+#define ABOARD_DSP_BLOCK_OFFSETS "0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112"
+#define ABOARD_DSP_BLOCK_LAST "120"
 #define ABOARD_DSP_BLOCK_BYTES "128"
 #endif
 
@@ -49,14 +52,15 @@
     "sub r8, r8, r6\n sub r9, r9, r7\n sub r12, r12, r10\n sub lr, lr, r11\n"
 
 /** Sums of channels 0 to 3: r6, r8, r10, r12 for y0, and r7, r9, r11, lr for y1, of which the odd channels' are raw.
- * r4 inputs, r5 weights. Frame: y0, y1 - y0, end of y0, bytes of the steps that the first iteration leaves out, inputs of the
- * first iteration, end of the inputs, first step. */
+ * r4 the word before the inputs, r5 weights. Frame: y0, y1 - y0, end of y0, bytes of the steps that the first iteration leaves
+ * out, r4 of the first iteration and behind the last, first step. */
 #define ABOARD_DSP_BLOCK_HEAD                                           \
     "push {r4-r11, lr}\n"                                               \
     "ldm r0, {r0-r9}\n"                                                 \
     "sub r1, r1, r0\n"                                                  \
     "mov r5, r8\n"                                                      \
-    "mov r6, r4\n"                                                      \
+    "subs r6, r4, #4\n"                                                 \
+    "subs r3, #4\n"                                                     \
     "negs r7, r9\n"                                                     \
     "lsls r7, r7, #4\n"                                                 \
     "and r7, r7, #" ABOARD_DSP_BLOCK_BYTES "-1\n"                       \
@@ -76,12 +80,14 @@
     ".balign 4\n"                                                       \
     "2:\n"                                                              \
     ".irp at, " ABOARD_DSP_BLOCK_OFFSETS "\n"                           \
-    "ldr.n r0, [r4, #\\at]\n ldr.n r1, [r4, #\\at+4]\n"                 \
+    "ldr.n r0, [r4, #\\at+4]\n ldr.n r1, [r4, #\\at+8]\n"               \
     "ldr.n r2, [r5, #\\at]\n ldr.n r3, [r5, #\\at+4]\n"                 \
     ABOARD_DSP_BLOCK_PRODUCTS("r0", "r1")                               \
     ".endr\n"                                                           \
+    "ldr.n r0, [r4, #" ABOARD_DSP_BLOCK_LAST "+4]\n ldr.w r1, [r4, #" ABOARD_DSP_BLOCK_LAST "+8]!\n" \
+    "ldr.n r2, [r5, #" ABOARD_DSP_BLOCK_LAST "]\n ldr.n r3, [r5, #" ABOARD_DSP_BLOCK_LAST "+4]\n" \
+    ABOARD_DSP_BLOCK_PRODUCTS("r0", "r1")                               \
     "ldr r0, [sp, #20]\n"                                               \
-    "adds r4, #" ABOARD_DSP_BLOCK_BYTES "\n"                            \
     "adds r5, #" ABOARD_DSP_BLOCK_BYTES "\n"                            \
     "cmp r4, r0\n"                                                      \
     "bne.w 2b\n"                                                        \

@@ -15,13 +15,11 @@
 #include "aboard/config.h"
 #include "dot.h"
 #include "line_buffer_fill.h"
+#include "rounding_forms.h"
 
 /** Words of a channel: three rows of int8 weights (w0, w1, w1, w2), from which two SXTB16 extract both pairs; bias,
  * factor, constant; then the right shift for double rounding. */
 #define ABOARD_DSP_LINE_BUFFER_WORDS(single) ((single) ? 6 : 7)
-
-/** Right shift of the single rounding of depthwise layers. */
-#define ABOARD_DSP_LINE_BUFFER_SHIFT 2
 
 /** Job for four channels; the assembly depends on the order of fields. */
 typedef struct {
@@ -104,6 +102,7 @@ typedef struct {
 
 /** Requantisation of a result: factor in r6, constant in r7. */
 #define ABOARD_DSP_EACH_SINGLE(a) "smmlar " a ", " a ", r6, r7\n ssat " a ", #8, " a ", asr #2\n"
+#define ABOARD_DSP_EACH_UNSHIFTED(a) "smmlar " a ", " a ", r6, r7\n ssat " a ", #8, " a "\n"
 #define ABOARD_DSP_EACH_ANY(a)                                         \
     "add lr, " a ", " a ", asr #31\n smmlar " a ", " a ", r6, lr\n"     \
     "add " a ", r7\n asr " a ", r11\n ssat " a ", #8, " a "\n"
@@ -166,18 +165,21 @@ typedef struct {
 #define ABOARD_DSP_PARAMETERS                                          \
     "ldr r6, [sp, #28]\n ldr r7, [sp, #32]\n ldr r8, [sp, #36]\n ldr r9, [sp, #40]\n ldr r10, [sp, #44]\n"
 
-/** Both forms of a block of `count` results, whose last register is `sum`; `back` leads to the next row of x. */
-#define ABOARD_DSP_ROWS(name, count, sum, back, on, right)             \
-    ABOARD_NAKED void aboard_dsp_rows_##name##_single(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
+/** The forms of a block of `count` results, whose last register is `sum`; `back` leads to the next row of x. */
+#define ABOARD_DSP_ROWS_ONCE(name, form, each, count, sum, back, on, right) \
+    ABOARD_NAKED void aboard_dsp_rows_##name##_##form(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             ABOARD_DSP_ROWS_HEAD(ABOARD_DSP_WORDS_SINGLE, "96")          \
             "1:\n ldr " sum ", [sp, #24]\n"                            \
             ABOARD_DSP_ROWS_##name back                                \
             "add r6, sp, #28\n ldm r6, {r6-r11}\n"                     \
-            ABOARD_DSP_EACH_##count(ABOARD_DSP_EACH_SINGLE)              \
+            ABOARD_DSP_EACH_##count(each)                              \
             ABOARD_DSP_STORE_##count                                   \
             ABOARD_DSP_ROWS_TAIL(on, right));                          \
-    }                                                                  \
+    }
+#define ABOARD_DSP_ROWS(name, count, sum, back, on, right)             \
+    ABOARD_DSP_ROWS_ONCE(name, single, ABOARD_DSP_EACH_SINGLE, count, sum, back, on, right) \
+    ABOARD_DSP_ROWS_ONCE(name, unshifted, ABOARD_DSP_EACH_UNSHIFTED, count, sum, back, on, right) \
     ABOARD_NAKED void aboard_dsp_rows_##name##_double(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             ABOARD_DSP_ROWS_HEAD(ABOARD_DSP_WORDS_ANY, "112")          \
@@ -215,6 +217,7 @@ ABOARD_DSP_ROWS(1, 1, "r0", "sub r12, lr\n", "4", "")
 
 /** Requantisation of such a result: factor in r5, constant in r6; for two roundings the shift in lr, and r4 is lost. */
 #define ABOARD_DSP_APART_SINGLE(a) "smmlar " a ", " a ", r5, r6\n ssat " a ", #8, " a ", asr #2\n"
+#define ABOARD_DSP_APART_UNSHIFTED(a) "smmlar " a ", " a ", r5, r6\n ssat " a ", #8, " a "\n"
 #define ABOARD_DSP_APART_ANY(a)                                        \
     "add r4, " a ", " a ", asr #31\n smmlar " a ", " a ", r5, r4\n"     \
     "add " a ", r6\n asr " a ", lr\n ssat " a ", #8, " a "\n"
@@ -283,16 +286,19 @@ ABOARD_DSP_ROWS(1, 1, "r0", "sub r12, lr\n", "4", "")
     "ldr r5, [sp, #24]\n ldr r6, [sp, #28]\n ldr r7, [sp, #32]\n ldr r8, [sp, #36]\n" \
     "ldr r9, [sp, #40]\n ldr r10, [sp, #44]\n ldr r11, [sp, #48]\n"
 
-/** Both forms of blocks of `count` results whose windows are two pixels apart, `on` bytes of x from block to block. */
-#define ABOARD_DSP_APART(count, on)                                    \
-    ABOARD_NAKED void aboard_dsp_apart_##count##_single(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
+/** The forms of blocks of `count` results whose windows are two pixels apart, `on` bytes of x from block to block. */
+#define ABOARD_DSP_APART_ONCE(count, form, each, on)                   \
+    ABOARD_NAKED void aboard_dsp_apart_##count##_##form(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             ABOARD_DSP_APART_HEAD("{r1-r6}\n", "96", on)               \
             ABOARD_DSP_APART_SUMS(count)                               \
-            ABOARD_DSP_EACH_##count(ABOARD_DSP_APART_SINGLE)             \
+            ABOARD_DSP_EACH_##count(each)                              \
             ABOARD_DSP_APART_PUT_##count                               \
             ABOARD_DSP_APART_TAIL);                                    \
-    }                                                                  \
+    }
+#define ABOARD_DSP_APART(count, on)                                    \
+    ABOARD_DSP_APART_ONCE(count, single, ABOARD_DSP_APART_SINGLE, on)  \
+    ABOARD_DSP_APART_ONCE(count, unshifted, ABOARD_DSP_APART_UNSHIFTED, on) \
     ABOARD_NAKED void aboard_dsp_apart_##count##_double(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             ABOARD_DSP_APART_HEAD("{r1-r7}\n strd r7, r4, [sp, #52]\n", "112", on) \
@@ -313,7 +319,7 @@ ABOARD_DSP_APART(1, "4")
 /** Calls one of the functions above; `count` and `stride` are literals if the call is inlined. */
 #define ABOARD_DSP_ROWS_CASE(number, name)                                                                             \
     case number:                                                                                                       \
-        single ? aboard_dsp_##name##_single(p) : aboard_dsp_##name##_double(p);                                        \
+        ABOARD_DSP_FORM(name##_, single);                                                                              \
         break;
 
 /**
@@ -322,7 +328,7 @@ ABOARD_DSP_APART(1, "4")
  * @param p      The job.
  * @param count  1 to 6 with a stride of 1, where only an even number may have several blocks; 1 to 4 with 2.
  * @param stride Stride of windows in both directions, 1 or 2.
- * @param single 1: results by a single rounding; 0: by a double rounding.
+ * @param single 1: results by a single rounding; 2: by an unshifted one; 0: by a double rounding.
  */
 ABOARD_INLINE void aboard_dsp_rows(const aboard_dsp_rows_t *p, int32_t count, int32_t stride, int32_t single) {
     switch (10 * stride + count) {
@@ -347,7 +353,8 @@ ABOARD_INLINE void aboard_dsp_rows(const aboard_dsp_rows_t *p, int32_t count, in
 ABOARD_INLINE int8_t aboard_dsp_line_buffer_result(const uint32_t *words, uint32_t sum, int32_t single) {
     const int32_t factor = (int32_t)words[4];
     const int32_t constant = (int32_t)words[5];
-    return single ? aboard_dsp_single_rounding(sum, factor, constant, ABOARD_DSP_LINE_BUFFER_SHIFT)
+    const int32_t shift = single == 2 ? 0 : ABOARD_DSP_LINE_BUFFER_SHIFT;
+    return single ? aboard_dsp_single_rounding(sum, factor, constant, shift)
                   : aboard_dsp_double_rounding(sum, factor, constant, words[6]);
 }
 

@@ -140,17 +140,20 @@ ABOARD_NAKED void aboard_dsp_fill_five(const aboard_dsp_fill_t *p ABOARD_UNUSED)
     ABOARD_DSP_NARROW_##cols("1", "r0", "r1", "r2", "r3", "r4", "r5")  \
     ABOARD_DSP_NARROW_##cols("2", "r0", "r1", "r2", "r3", "r4", "r5")
 
-/** Both forms of rows of `cols` pixels. */
-#define ABOARD_DSP_NARROW(cols, pitch)                                   \
-    ABOARD_NAKED void aboard_dsp_narrow_##cols##_single(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
+/** The forms of rows of `cols` pixels. */
+#define ABOARD_DSP_NARROW_ONCE(cols, form, each, pitch)                \
+    ABOARD_NAKED void aboard_dsp_narrow_##cols##_##form(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             ABOARD_DSP_NARROW_HEAD("{r1-r6}\n", "96", "")              \
             ABOARD_DSP_NARROW_SUMS(cols)                               \
             "ldr r6, [sp, #24]\n ldr r7, [sp, #28]\n" ABOARD_DSP_NARROW_PLACES \
-            ABOARD_DSP_EACH_##cols(ABOARD_DSP_EACH_SINGLE)               \
+            ABOARD_DSP_EACH_##cols(each)                               \
             ABOARD_DSP_PUT_##cols                                      \
             ABOARD_DSP_NARROW_TAIL(pitch));                              \
-    }                                                                  \
+    }
+#define ABOARD_DSP_NARROW(cols, pitch)                                 \
+    ABOARD_DSP_NARROW_ONCE(cols, single, ABOARD_DSP_EACH_SINGLE, pitch) \
+    ABOARD_DSP_NARROW_ONCE(cols, unshifted, ABOARD_DSP_EACH_UNSHIFTED, pitch) \
     ABOARD_NAKED void aboard_dsp_narrow_##cols##_double(const aboard_dsp_rows_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                              \
             ABOARD_DSP_NARROW_HEAD("{r1-r7}\n", "112", "str r7, [sp, #44]\n") \
@@ -185,7 +188,7 @@ ABOARD_INLINE void aboard_dsp_fill_narrow(const aboard_dsp_fill_t *p, int32_t co
  * @param p    What to compute; `x` is the first row of the first line buffer. A line buffer is two rows more than
  * results.
  * @param cols 1 to 6.
- * @param single 1: results by a single rounding; 0: by a double rounding.
+ * @param single As in aboard_dsp_rows.
  */
 ABOARD_INLINE void aboard_dsp_narrow(const aboard_dsp_rows_t *p, int32_t cols, int32_t single) {
     switch (cols) {

@@ -2,8 +2,8 @@
 /**
  * @file pointwise.h
  * int8 convolution of 1x1 over 8 or 16 channels with the DSP extension: a pixel is widened into registers and stays
- * there for all channels of the result, whose weights are halfwords in flash. One LDM then loads all weights of a
- * channel with 8 taps, and no copy in memory is needed.
+ * there for all channels of the result, whose weights are halfwords in flash, and no copy in memory is needed. Of 8
+ * channels two pixels are in registers.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_POINTWISE_H
 #define ABOARD_KERNELS_ARM_DSP_POINTWISE_H
@@ -50,32 +50,46 @@ typedef struct {
     "ssat " sum ", #8, " sum ", asr #4\n"                               \
     "strb " sum ", [" to "], #1\n"
 
-/** Pixel in r0 to r3, result in r4, end of the pixel's results in r12, weights in lr. */
+/**
+ * Two pixels of 8 channels, in r0 to r3 and in r4 to r7, so that each load of weights serves both: sums r8 and r11, results of
+ * the first from r12 on, weights in lr. Results of the second wait in the frame until there are four. Frame: these four, end of
+ * the first pixel's results, distance of the second's from the end of four of the first, weights, next pixel, x_stride, channels,
+ * end, bytes from a pair's first results' end to the next pair's results.
+ */
 ABOARD_NAKED void aboard_dsp_points_8(const aboard_dsp_points_t *p ABOARD_UNUSED) {
     __asm__ volatile(
         "push {r4-r11, lr}\n"
         "ldm r0, {r0-r6}\n"
-        "push {r0-r6}\n"
-        "mov r4, r5\n"
+        "mov r12, r5\n"
+        "add r7, r3, r6\n add r5, r7, r6\n subs r7, #4\n"
+        "push {r0-r5}\n"
+        "sub sp, #12\n str r7, [sp, #8]\n"
         "1:\n"
-        "ldm sp, {r5-r8}\n"
-        "mov lr, r5\n add r12, r4, r8\n"
-        "ldr r1, [r6]\n ldr r3, [r6, #4]\n"
-        "add r6, r7\n str r6, [sp, #4]\n"
+        "ldr lr, [sp, #12]\n ldr r1, [sp, #16]\n ldr r2, [sp, #20]\n ldr r3, [sp, #24]\n"
+        "add r3, r12\n str r3, [sp, #4]\n"
+        "add r4, r1, r2\n add r2, r4\n str r2, [sp, #16]\n"
+        "ldr r3, [r1, #4]\n ldr r1, [r1]\n ldr r7, [r4, #4]\n ldr r5, [r4]\n"
         "sxtb16 r0, r1\n sxtb16 r1, r1, ror #8\n sxtb16 r2, r3\n sxtb16 r3, r3, ror #8\n"
+        "sxtb16 r4, r5\n sxtb16 r5, r5, ror #8\n sxtb16 r6, r7\n sxtb16 r7, r7, ror #8\n"
         "2:\n"
-        ".rept 4\n"
-        "ldmia lr!, {r5-r11}\n"
-        "smlad r5, r0, r6, r5\n smlad r5, r1, r7, r5\n smlad r5, r2, r8, r5\n smlad r5, r3, r9, r5\n"
-        ABOARD_DSP_POINT_SINGLE("r5", "r10", "r11", "r4")
+        ".irp at, 0, 1, 2, 3\n"
+        "ldmia lr!, {r8-r10}\n"
+        "smlad r11, r4, r9, r8\n smlad r8, r0, r9, r8\n smlad r11, r5, r10, r11\n smlad r8, r1, r10, r8\n"
+        "ldmia lr!, {r9, r10}\n"
+        "smlad r11, r6, r9, r11\n smlad r8, r2, r9, r8\n smlad r11, r7, r10, r11\n smlad r8, r3, r10, r8\n"
+        "ldmia lr!, {r9, r10}\n"
+        "smmlar r11, r11, r9, r10\n ssat r11, #8, r11, asr #4\n strb r11, [sp, #\\at]\n"
+        ABOARD_DSP_POINT_SINGLE("r8", "r9", "r10", "r12")
         ".endr\n"
-        "cmp r4, r12\n"
+        "ldr r8, [sp]\n ldr r9, [sp, #4]\n ldr r10, [sp, #8]\n"
+        "str r8, [r12, r10]\n"
+        "cmp r12, r9\n"
         "bne 2b\n"
-        "ldr r5, [sp, #4]\n ldr r6, [sp, #16]\n ldr r7, [sp, #24]\n"
-        "add r4, r7\n"
-        "cmp r5, r6\n"
+        "ldr r8, [sp, #16]\n ldr r9, [sp, #28]\n ldr r10, [sp, #32]\n"
+        "add r12, r10\n"
+        "cmp r8, r9\n"
         "bne 1b\n"
-        "add sp, #28\n"
+        "add sp, #36\n"
         "pop {r4-r11, pc}\n");
 }
 
@@ -118,10 +132,25 @@ ABOARD_NAKED void aboard_dsp_points_16(const aboard_dsp_points_t *p ABOARD_UNUSE
 
 /** All channels of some pixels; `depth` is a literal. */
 ABOARD_INLINE void aboard_dsp_points(const aboard_dsp_points_t *p, int32_t depth) {
-    if (depth == 8) {
-        aboard_dsp_points_8(p);
-    } else {
+    if (depth != 8) {
         aboard_dsp_points_16(p);
+        return;
+    }
+    aboard_dsp_points_t job = *p;
+    const int32_t pixels = (int32_t)(p->end - p->x) / p->x_stride;
+    if (pixels % 2 != 0) {
+        job.end -= p->x_stride;
+    }
+    if (pixels > 1) {
+        aboard_dsp_points_8(&job);
+    }
+    if (pixels % 2 != 0) {
+        /* A last single pixel is both of a pair. */
+        job.x = job.end;
+        job.x_stride = 0;
+        job.y += (pixels - 1) * (p->channels + p->gap);
+        job.gap = -p->channels;
+        aboard_dsp_points_8(&job);
     }
 }
 
@@ -155,8 +184,8 @@ ABOARD_SHARED void aboard_dsp_points(const aboard_dsp_points_t *p, int32_t depth
  * int8 convolution of 1x1 with a stride of 1, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, including rolling buffers. A pixel is read before its first result is written;
- * otherwise the operand starts after the result by at least the minimum in-place offset
+ * @param in, out     Any views, including rolling buffers. A pixel is read before the first result is written of it, or
+ * of the pixel before it; otherwise the operand starts after the result by at least the minimum in-place offset
  *                    (host/aboard/kernels/overlap.py).
  * @param weights     ABOARD_DSP_POINT_WORDS words per channel, see aboard_dsp_points_t.
  * @param first, last Rows [first, last) of the result are computed.

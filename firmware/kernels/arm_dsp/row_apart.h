@@ -112,12 +112,13 @@
     "str r3, [sp, #28]\n str r0, [sp, #32]\n str r2, [sp, #40]\n str r4, [sp, #44]\n"
 
 ABOARD_DSP_ROW_FUNCTIONS(apart_, ABOARD_DSP_ROW_APART_SET_UP, ABOARD_DSP_ROW_APART_FILL, ABOARD_DSP_ROW_APART_CHANNEL,
-                         ABOARD_DSP_ROW_APART_STORE, ABOARD_DSP_ROW_SINGLE_ONCE, ABOARD_DSP_ROW_SINGLE_TWICE)
+                         ABOARD_DSP_ROW_APART_STORE, ABOARD_DSP_ROW_SINGLE_ONCE, ABOARD_DSP_ROW_SINGLE_UNSHIFTED,
+                         ABOARD_DSP_ROW_SINGLE_TWICE)
 /* clang-format on */
 
 /** Computes one row of results, that of y0; changes the job. */
 ABOARD_INLINE void aboard_dsp_row_apart(aboard_dsp_row_pairs_t *p, int32_t single) {
-    single ? aboard_dsp_row_apart_single(p) : aboard_dsp_row_apart_double(p);
+    ABOARD_DSP_FORM(row_apart_, single);
 }
 
 #else

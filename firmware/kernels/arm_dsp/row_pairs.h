@@ -121,11 +121,13 @@ typedef struct {
     results(c, d)                                                      \
     "strb " c ", [lr, #32]\n strb " d ", [lr, #36]\n"
 
-/** Requantisation of two results by a single rounding, and by two. */
-#define ABOARD_DSP_ROW_PAIR_SINGLE(a, b)                               \
+/** Requantisation of two results by a single rounding, by an unshifted one, and by two. */
+#define ABOARD_DSP_ROW_PAIR_ONCE(a, b, shift)                          \
     "ldr r0, [sp, #4]\n ldr r1, [sp, #8]\n"                            \
     "smmlar " a ", " a ", r0, r1\n smmlar " b ", " b ", r0, r1\n"      \
-    "ssat " a ", #8, " a ", asr #2\n ssat " b ", #8, " b ", asr #2\n"
+    "ssat " a ", #8, " a shift "\n ssat " b ", #8, " b shift "\n"
+#define ABOARD_DSP_ROW_PAIR_SINGLE(a, b) ABOARD_DSP_ROW_PAIR_ONCE(a, b, ", asr #2")
+#define ABOARD_DSP_ROW_PAIR_UNSHIFTED(a, b) ABOARD_DSP_ROW_PAIR_ONCE(a, b, "")
 #define ABOARD_DSP_ROW_PAIR_DOUBLE(a, b)                               \
     "ldr r0, [sp, #4]\n"                                               \
     "add r1, " a ", " a ", asr #31\n smmlar " a ", " a ", r0, r1\n"    \
@@ -205,25 +207,27 @@ typedef struct {
             "pop {r4-r11, pc}\n");                                     \
     }
 
-/** The forms with a single and with a double rounding. `channel` takes the registers of its words, how their shift is kept,
+/** The forms with a single, an unshifted and a double rounding. `channel` takes the registers of its words, how their shift is kept,
  * and the requantisation. */
-#define ABOARD_DSP_ROW_FUNCTIONS(name, set_up, fill, channel, store, once, twice) \
+#define ABOARD_DSP_ROW_FUNCTIONS(name, set_up, fill, channel, store, once, plain, twice) \
+    ABOARD_DSP_ROW_FUNCTION(name##unshifted, set_up, fill, channel("{r0, r1, r8-r11}\n", "", plain), store) \
     ABOARD_DSP_ROW_FUNCTION(name##single, set_up, fill, channel("{r0, r1, r8-r11}\n", "", once), store) \
     ABOARD_DSP_ROW_FUNCTION(name##double, set_up, fill, channel("{r0, r1, r8-r11, lr}\n", "str lr, [sp, #12]\n", twice), store)
 
-/** Both forms. Frame: bias, factor, constant, shift of the channel, x of the last column; x, results and words of the next
+/** All forms. Frame: bias, factor, constant, shift of the channel, x of the last column; x, results and words of the next
  * channel; job, bytes of a row of x up to the last column, rows outside, offset of the next four channels. */
 #define ABOARD_DSP_ROW_PAIRS_SET_UP \
     "subs r1, #1\n lsls r1, r1, #5\n movs r4, #0\n" \
     "str r3, [sp, #28]\n str r0, [sp, #32]\n str r1, [sp, #36]\n str r2, [sp, #40]\n str r4, [sp, #44]\n"
 
 ABOARD_DSP_ROW_FUNCTIONS(pairs_, ABOARD_DSP_ROW_PAIRS_SET_UP, ABOARD_DSP_ROW_PAIR_FILL, ABOARD_DSP_ROW_PAIR_CHANNEL,
-                         ABOARD_DSP_ROW_PAIR_STORE, ABOARD_DSP_ROW_PAIR_SINGLE, ABOARD_DSP_ROW_PAIR_DOUBLE)
+                         ABOARD_DSP_ROW_PAIR_STORE, ABOARD_DSP_ROW_PAIR_SINGLE, ABOARD_DSP_ROW_PAIR_UNSHIFTED,
+                         ABOARD_DSP_ROW_PAIR_DOUBLE)
 /* clang-format on */
 
 /** Computes two rows of results; `single` is as in aboard_dsp_rows. Changes the job. */
 ABOARD_INLINE void aboard_dsp_row_pairs(aboard_dsp_row_pairs_t *p, int32_t single) {
-    single ? aboard_dsp_row_pairs_single(p) : aboard_dsp_row_pairs_double(p);
+    ABOARD_DSP_FORM(row_pairs_, single);
 }
 
 #else

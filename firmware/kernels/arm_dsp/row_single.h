@@ -119,6 +119,7 @@
 
 /** Requantisation: factor in r10, constant in r11; two roundings lose r0, which `again` loads. */
 #define ABOARD_DSP_ROW_SINGLE_ONCE(a, again) "smmlar " a ", " a ", r10, r11\n ssat " a ", #8, " a ", asr #2\n"
+#define ABOARD_DSP_ROW_SINGLE_UNSHIFTED(a, again) "smmlar " a ", " a ", r10, r11\n ssat " a ", #8, " a "\n"
 #define ABOARD_DSP_ROW_SINGLE_TWICE(a, again)                          \
     "add r0, " a ", " a ", asr #31\n smmlar " a ", " a ", r10, r0\n"   \
     "ldr r0, [sp, #12]\n add " a ", r11\n asr " a ", r0\n ssat " a ", #8, " a "\n" again
@@ -180,7 +181,7 @@
     "add r2, r2, r4, lsl #1\n"                                         \
     "bgt 11b\n"
 
-/** Both forms. Frame: negative turns of the loop; at 12 the shift of the channel; at 20 x, results and words of the
+/** All forms. Frame: negative turns of the loop; at 12 the shift of the channel; at 20 x, results and words of the
  * next channel; job, all bits set if the columns are odd, rows outside, offset of the next four channels. */
 #define ABOARD_DSP_ROW_SINGLE_SET_UP \
     "lsrs r5, r1, #1\n rsb r5, r5, #1\n movs r4, #0\n" \
@@ -189,12 +190,13 @@
     "str r5, [sp]\n"
 
 ABOARD_DSP_ROW_FUNCTIONS(, ABOARD_DSP_ROW_SINGLE_SET_UP, ABOARD_DSP_ROW_SINGLE_FILL, ABOARD_DSP_ROW_SINGLE_CHANNEL,
-                         ABOARD_DSP_ROW_SINGLE_STORE, ABOARD_DSP_ROW_SINGLE_ONCE, ABOARD_DSP_ROW_SINGLE_TWICE)
+                         ABOARD_DSP_ROW_SINGLE_STORE, ABOARD_DSP_ROW_SINGLE_ONCE, ABOARD_DSP_ROW_SINGLE_UNSHIFTED,
+                         ABOARD_DSP_ROW_SINGLE_TWICE)
 /* clang-format on */
 
 /** Computes one row of results, that of y0; changes the job. */
 ABOARD_INLINE void aboard_dsp_row_of_results(aboard_dsp_row_pairs_t *p, int32_t single) {
-    single ? aboard_dsp_row_single(p) : aboard_dsp_row_double(p);
+    ABOARD_DSP_FORM(row_, single);
 }
 
 #else

@@ -338,6 +338,10 @@ class Implementation(ABC):
     exact: ClassVar[bool] = False
     tuned: ChosenPoint = ChosenPoint()
 
+    def alignment(self, node: Node) -> int:
+        """Returns the alignment in bytes of offsets in an arena that operands and results of a node need."""
+        return self.align
+
     def knobs(self, node: Node, target: Target) -> tuple[Knob, ...]:
         """Returns what `aboard tune` can change in the computation of a node that this implementation accepts.
 

@@ -128,7 +128,7 @@ class SingleRounding:
     def value(self, accumulator: int, shift: int) -> int:
         """Returns the result of the line for an accumulator, in exact integers."""
         product = ((accumulator + self.offset) * self.factor + self.half) >> 31
-        return (product + self.constant + (1 << (shift - 1))) >> shift
+        return (product + self.constant + (1 << shift >> 1)) >> shift
 
 
 @lru_cache(maxsize=1 << 14)
@@ -137,7 +137,7 @@ def find(steps: DoubleRounding, shift: int, half: int = 1 << 30) -> SingleRoundi
 
     Args:
         steps: The requantisation; its accumulators are within int32.
-        shift: Right shift of the line, 1 to 16.
+        shift: Right shift of the line, 0 to 16.
         half: As in `SingleRounding`.
     """
     first, last = steps.ends
@@ -181,7 +181,7 @@ def _placed(factor: int, lowest: int, highest: int, shift: int, half: int) -> Si
     if offset is None or offset >= _OFFSETS:
         return None
     whole = lowest + (offset * factor + above) % (1 << 31) - offset * factor - half
-    return SingleRounding(offset, factor, (whole >> 31) - (1 << (shift - 1)), half)
+    return SingleRounding(offset, factor, (whole >> 31) - (1 << shift >> 1), half)
 
 
 def _first_within(factor: int, modulus: int, low: int, high: int) -> int | None:
@@ -207,7 +207,7 @@ def _fits(steps: DoubleRounding, line: SingleRounding, shift: int) -> bool:
     for accumulator in (steps.smallest, steps.largest):
         moved = accumulator + line.offset
         product = (moved * line.factor + line.half) >> 31
-        values = (moved, product, product + line.constant, product + line.constant + (1 << (shift - 1)))
+        values = (moved, product, product + line.constant, product + line.constant + (1 << shift >> 1))
         if min(values) < INT32_MIN or max(values) > INT32_MAX:
             return False
     return INT32_MIN <= line.constant <= INT32_MAX

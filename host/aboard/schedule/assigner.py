@@ -144,7 +144,7 @@ class Assigner:
         return touching
 
     def _alignment(self, tensor: Tensor, node: Node) -> int:
-        return max((self.implementations[n].align for n in self._touching(tensor, node)), default=1)
+        return max((self.implementations[n].alignment(n) for n in self._touching(tensor, node)), default=1)
 
     def _is_boundary_buffer(self, node: Node) -> bool:
         boundary = [*self.graph.inputs, *self.graph.outputs]
@@ -242,7 +242,7 @@ class Assigner:
                 before = user not in self.steps or self.order[user] < self.order[first]
                 if not before and not (user is node is first and self._overwrites(node, write, home)):
                     return
-        if home.view.offset % max(self._alignment(write, node), self.implementations[node].align):
+        if home.view.offset % max(self._alignment(write, node), self.implementations[node].alignment(node)):
             return
         view = View.whole(write.shape, write.dtype.bytes)
         self._move(write, home.buffer, dataclasses.replace(view, offset=home.view.offset))

@@ -123,7 +123,7 @@ def state_block(assignment: BufferAssignment, implementations: Mapping[Node, Imp
         for tensor in [*node.operands, *node.outputs]:
             location = assignment.locations.get(tensor)
             if location is not None and location.buffer in aligns:
-                aligns[location.buffer] = max(aligns[location.buffer], implementations[node].align)
+                aligns[location.buffer] = max(aligns[location.buffer], implementations[node].alignment(node))
     positions = state.POSITION_BYTES * len(assignment.position_counts)
     sizes = [(buffer.bytes, aligns[buffer]) for buffer in buffers]
     found, size = state.offsets([*sizes, (positions, state.POSITION_BYTES)])
@@ -171,7 +171,7 @@ class _ProblemBuilder:
             is_live(tensor, end if keep_inputs else 0)
         for step, node in enumerate(self.assignment.steps):
             for tensor in self._in_buffers(node):
-                is_live(tensor, step, self.implementations[node].align)
+                is_live(tensor, step, self.implementations[node].alignment(node))
         for cascade, span in self.cascades:
             for tensor in dict.fromkeys(t for node in cascade.nodes for t in self._in_buffers(node)):
                 if tensor not in cascade.transient:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from typing_extensions import override
@@ -59,6 +60,9 @@ _LEAST_STRIP = {1: 2, 2: 1}
 
 #: ABOARD_DEPTHWISE_CONV2D_DSP_ROWS of the header.
 _MOST_PIECES = 8
+
+#: Value of `single_rounding` for a single rounding without a shift.
+_UNSHIFTED = 2
 
 #: Parameters by which a row is computed by another function.
 _CODE_PARAMETERS = ("single_rounding", "narrow", "at_once", "stride", "count")
@@ -143,6 +147,7 @@ class DspS8(InStrips):
             "zero_point": node.input(INPUT).quant.zero_point,
             **layer.params,
         }
+        variant = {**params, "single_rounding": int(layer.is_single_rounding)}
         return KernelCall(
             header="arm_dsp/depthwise_conv2d.h",
             function="aboard_depthwise_conv2d_dsp",
@@ -155,7 +160,7 @@ class DspS8(InStrips):
                 ScratchArg(Scratch(scratch), "uint32_t *"),
             ),
             rows=y.rows,
-            code_variant=" ".join(f"{name}={params[name]}" for name in _CODE_PARAMETERS),
+            code_variant=" ".join(f"{name}={variant[name]}" for name in _CODE_PARAMETERS),
             slow_epilogue=not layer.is_single_rounding,
             # One shared function for all geometries would contain the code for every block size.
             code_key=repr(params),
@@ -278,4 +283,9 @@ def pack(layer: RequantisedLayer, *, by_columns: bool) -> Array:
 def _layer(node: Node) -> RequantisedLayer:
     activation = attributes(node).activation
     layer = requantised(node, activation, op.AXIS, LINE_SHIFT, swar=False)
+    if not layer.is_single_rounding:
+        # A channel whose results are nearly as large as its sums has a single rounding without a shift.
+        unshifted = requantised(node, activation, op.AXIS, 0, swar=False)
+        if unshifted.is_single_rounding:
+            layer = replace(unshifted, params={**unshifted.params, "single_rounding": _UNSHIFTED})
     return layer.centered(node.input(INPUT).quant.zero_point)
