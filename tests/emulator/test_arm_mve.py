@@ -93,6 +93,12 @@ def test_wide_windows_dilations_multipliers_and_groups(drawn: list[Layer]) -> No
     check([(layer.model(), layer.input()) for layer in drawn])
 
 
+@without_shrinking(either(3, 1))
+@given(beyond_the_simplest(st.lists(mve_layers.uniform_matrix_layers(), min_size=BATCH, max_size=BATCH)))
+def test_matrices_whose_results_are_scaled_alike(drawn: list[Layer]) -> None:
+    check([(layer.model(), layer.input()) for layer in drawn])
+
+
 def test_assembly_may_change_the_predicate_between_stores() -> None:
     # Padding behind the pixels is written again after each strip is packed, by stores with a predicate that stays.
     options = {"Padding": "SAME", "StrideH": 3, "StrideW": 2, "DepthMultiplier": 1, "FusedActivationFunction": "RELU"}

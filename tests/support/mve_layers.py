@@ -50,9 +50,22 @@ def window_layers(draw: st.DrawFn, kind: str) -> Layer:
 @st.composite
 def matrix_layers(draw: st.DrawFn) -> Layer:
     """Draws a fully connected layer."""
-    samples, inputs = draw(st.integers(1, 3)), draw(st.sampled_from([1, 8, 15, 16, 33, 64, 200, 256, 400]))
+    samples, inputs = draw(st.integers(1, 3)), draw(st.sampled_from([1, 8, 15, 16, 33, 64, 80, 96, 128, 200, 256, 400]))
     outputs = draw(st.one_of(st.integers(1, 21), st.sampled_from([8, 16, 24])))
     return Layer("FULLY_CONNECTED", (samples, inputs), (outputs, inputs), (samples, outputs), 0, {})
+
+
+@st.composite
+def uniform_matrix_layers(draw: st.DrawFn) -> Layer:
+    """Draws a fully connected layer whose results are all scaled alike: few or many chunks, and ties below zero."""
+    samples, outputs = draw(st.integers(1, 6)), 8 * draw(st.integers(1, 8))
+    inputs = draw(st.one_of(st.integers(1, 16 * 13), st.sampled_from([256, 272, 400, 640])))
+    return Layer(
+        "FULLY_CONNECTED", (samples, inputs), (outputs, inputs), (samples, outputs), 0, {},
+        per_channel=False, bias=draw(st.booleans()), seed=draw(st.integers(0, 2**20)),
+        zero_point_in=draw(st.sampled_from([-128, 0, 3])), zero_point_out=draw(st.sampled_from([-128, -7, 0, 127])),
+        spread=draw(st.sampled_from([1.0, 1.0, 0.01, 100.0])),
+    )  # fmt: skip
 
 
 @st.composite
