@@ -73,6 +73,16 @@ def test_depthwise_layers_in_packed_words(drawn: list[Layer]) -> None:
     check([(layer.model(), layer.input()) for layer in drawn])
 
 
+@without_shrinking(either(4, 2))
+@given(beyond_the_simplest(st.lists(mve_layers.depthwise_images(), min_size=BATCH, max_size=BATCH)))
+def test_depthwise_images_whose_lines_share_groups(drawn: list[Layer]) -> None:
+    check([(layer.model(), layer.input()) for layer in drawn])
+
+
+def test_images_with_every_number_of_last_results() -> None:
+    check([(layer.model(), layer.input()) for layer in mve_layers.shared_images()])
+
+
 @without_shrinking(either(3, 1))
 @given(beyond_the_simplest(st.lists(mve_layers.convolutions(), min_size=BATCH, max_size=BATCH)))
 def test_convolutions_of_four_pixels(drawn: list[Layer]) -> None:

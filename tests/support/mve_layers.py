@@ -108,6 +108,29 @@ def depthwise_layers(draw: st.DrawFn) -> Layer:
 
 
 @st.composite
+def depthwise_images(draw: st.DrawFn) -> Layer:
+    """Draws a depthwise layer of a small image with few lines, whose last results share groups of eight."""
+    window, padding = (
+        (draw(st.integers(1, 3)), draw(st.integers(1, 3))),
+        draw(st.sampled_from(["SAME", "SAME", "VALID"])),
+    )
+    size = (draw(st.integers(window[0], 9)), draw(st.integers(window[1], 30)))
+    if draw(st.booleans()):
+        window, size = window[::-1], size[::-1]
+    out = [window_out(*axis, 1, 1, padding) for axis in zip(size, window, strict=True)]
+    batch, depth = draw(st.integers(1, 2)), draw(st.sampled_from([16, 16, 32, 48, 5, 24]))
+    multiplier = draw(st.sampled_from([1, 1, 1, 2]))
+    options: dict[str, str | int] = {"Padding": padding, "StrideH": 1, "StrideW": 1, "DepthMultiplier": multiplier}
+    options["FusedActivationFunction"] = draw(st.sampled_from(["NONE", "RELU"]))
+    channels = depth * multiplier
+    return Layer(
+        "DEPTHWISE_CONV_2D", (batch, *size, depth), (1, *window, channels), (batch, *out, channels), 3, options,
+        seed=draw(st.integers(0, 2**20)), zero_point_in=draw(st.sampled_from([-128, 0, 3])),
+        zero_point_out=draw(st.sampled_from([-128, -128, -128, -7])),
+    )  # fmt: skip
+
+
+@st.composite
 def wide_depthwise_layers(draw: st.DrawFn) -> Layer:
     """Draws a depthwise layer of any window, dilation and multiplier, which only packed words can compute."""
     window, dilations = (draw(st.integers(1, 9)), draw(st.integers(1, 9))), [draw(st.integers(1, 3)) for _ in "hw"]
@@ -171,6 +194,15 @@ def scattered_convolutions(draw: st.DrawFn) -> Layer:
         seed=draw(st.integers(0, 2**20)), zero_point_in=draw(st.sampled_from([-128, 0, 3])),
         zero_point_out=draw(st.sampled_from([-128, -128, -7])), spread=draw(st.sampled_from([1.0, 1.0, 100.0])),
     )  # fmt: skip
+
+
+def shared_images() -> list[Layer]:
+    """Returns depthwise layers of images whose lines share groups: every number of last results, odd and even lines."""
+    sizes = [(25, 5), (18, 5), (16, 5), (13, 4), (10, 6), (9, 8), (3, 33), (5, 26)]
+    layers = [_depthwise(size, (3, 3), channels) for size, channels in zip(sizes, [16, 32, 20, 16] * 2, strict=True)]
+    for layer in layers:
+        layer.zero_point_out, layer.options = -128, {**layer.options, "FusedActivationFunction": "RELU"}
+    return layers
 
 
 def windowed() -> st.SearchStrategy[Layer]:
