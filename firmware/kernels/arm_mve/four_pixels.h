@@ -9,8 +9,8 @@
  * the third pixel or a count, as is `left`. q0 to q3 hold pixels, q4 and q5 weights and then sums, q6 another pixel, q7
  * the table.
  *
- * Literals: `pairs` of channels, `chunks`, `distance` (bytes from one pixel to the next), and `single`, `shift` and
- * `zero_point` of the epilogue; for windows also `taps`, `rows` and `advance` (bytes from one row to the next).
+ * Literals: `pairs` of channels, `chunks`, `distance` (bytes from one pixel to the next), and `single`, `shift`,
+ * `zero_point` and `ends` of the epilogue; for windows also `taps`, `rows` and `advance` (bytes from one row to the next).
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_H
 #define ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_H
@@ -43,9 +43,12 @@
     "subs %[left], %[left], #1\n\t" \
     "bne 1b"
 
-/** A right shift with ties away from zero: a negative number is reduced by one, in `one`, before halves are rounded up. */
+/** A right shift with ties away from zero: a negative number is reduced by one before halves are rounded up. A shift of 0
+ * reduces nothing, unless `ends` has -1 for all channels. */
 #define ABOARD_MVE_FOUR_PIXELS_AWAY(x, shift, one) \
+    ".if %c[ends] == 0\n\t" \
     "asr " one ", " shift ", #31\n\t" \
+    ".endif\n\t" \
     "vpt.s32 lt, " x ", zr\n\t" \
     "vaddt.i32 " x ", " x ", " one "\n\t" \
     "vrshl.s32 " x ", " shift "\n\t"
@@ -69,10 +72,16 @@
     "vmov q4[3], q4[1], r2, r6\n\t" \
     "vmov q5[2], q5[0], r8, r12\n\t" \
     "vmov q5[3], q5[1], r10, lr\n\t" \
-    ".if %c[begun]\n\t" \
+    ".if %c[begun] && %c[ends]\n\t" \
+    "ldm %[w]!, {r2, r4, r8, r10, r12, lr}\n\t" \
+    ".elseif %c[begun]\n\t" \
     "ldm %[w]!, {r2, r4, r8, r10}\n\t" \
+    ".elseif %c[ends]\n\t" \
+    "ldm %[w]!, {r0, r2, r4, r6, r8, r10, r12, lr}\n\t" \
     ".else\n\t" \
     "ldm %[w]!, {r0, r2, r4, r6, r8, r10}\n\t" \
+    ".endif\n\t" \
+    ".if %c[begun] == 0\n\t" \
     "vadd.i32 q4, q4, r0\n\t" \
     "vadd.i32 q5, q5, r6\n\t" \
     ".endif\n\t" \
@@ -84,12 +93,14 @@
     "vqrshrnb.s32 q4, q4, %[shift]\n\t" \
     "vqrshrnt.s32 q4, q5, %[shift]\n\t" \
     ".else\n\t" \
-    ABOARD_MVE_FOUR_PIXELS_AWAY("q4", "r4", "r0") \
-    ABOARD_MVE_FOUR_PIXELS_AWAY("q5", "r10", "r6") \
-    "mov r2, %[zero_point]\n\t" \
+    ABOARD_MVE_FOUR_PIXELS_AWAY("q4", "r4", "r12") \
+    ABOARD_MVE_FOUR_PIXELS_AWAY("q5", "r10", "r12") \
+    ".if %c[ends] == 0\n\t" \
+    "mov lr, %[zero_point]\n\t" \
+    ".endif\n\t" \
     "vqmovnb.s32 q4, q4\n\t" \
     "vqmovnt.s32 q4, q5\n\t" \
-    "vqadd.s16 q4, q4, r2\n\t" \
+    "vqadd.s16 q4, q4, lr\n\t" \
     ".endif\n\t" \
     ABOARD_MVE_FOUR_PIXELS_STORE
 

@@ -48,6 +48,8 @@ typedef struct {
     int32_t words;    /**< 1: four channels of a pixel are written as a word: results are at multiples of 4 bytes, and
                            of every four channels the first and the third come before the others. */
     int32_t begun;    /**< 1: before the weights of two channels come eight words that their sums begin with. */
+    int32_t ends;     /**< 1: after the constants of two channels come two words, -1 and the zero point of the result:
+                           ABOARD_MVE_RIGHT, and all channels have shifts below 0. */
     aboard_mve_epilogue_t epilogue; /**< ABOARD_MVE_SINGLE_ROUNDING or ABOARD_MVE_RIGHT, without limits. */
 } aboard_conv2d_four_pixels_mve_t;
 
@@ -92,6 +94,11 @@ ABOARD_INLINE int32_t aboard_four_pixels_together(const aboard_conv2d_four_pixel
     return p->source == ABOARD_FOUR_PIXELS_DIRECT ? aboard_rows_together(&p->line_buffer.in, row, out) : out;
 }
 
+/** Bytes of the constants of two channels. */
+ABOARD_INLINE int32_t aboard_four_pixels_constants(const aboard_conv2d_four_pixels_mve_t *p) {
+    return (p->begun ? 48 : 24) + (p->ends ? 8 : 0);
+}
+
 /** Channels of the result in a group. */
 ABOARD_INLINE int32_t aboard_four_pixels_channels(const aboard_conv2d_four_pixels_mve_t *p) {
     return p->out.channels / p->line_buffer.groups;
@@ -107,7 +114,7 @@ ABOARD_INLINE int32_t aboard_four_pixels_channels(const aboard_conv2d_four_pixel
                      : [x] "+r"(x), [x2] "+r"(table), [w] "+r"(w), [out] "+r"(out), [left] "=&r"(left) \
                      : [pairs] "i"(aboard_four_pixels_channels(p) / 2), [chunks] "i"(p->chunks), [distance] "i"(p->distance), \
                        [taps] "i"(p->taps), [rows] "i"(p->rows), [advance] "i"(advance), \
-                       [words] "i"(p->words), [begun] "i"(p->begun), [held] "i"(held), [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
+                       [words] "i"(p->words), [begun] "i"(p->begun), [ends] "i"(p->ends), [held] "i"(held), [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
                        [zero_point] "i"(p->epilogue.zero_point) \
                      : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7")
 
@@ -170,6 +177,7 @@ ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, 
             memcpy(constants[channel] + p->begun, w, bytes);
             w += bytes;
         }
+        w += p->ends ? 8 : 0;
         for (int32_t lane = 0; lane < 8; ++lane) {
             const int32_t *const c = constants[lane % 2];
             /* With words, lanes are channels 0 and 2, and then 1 and 3. */
