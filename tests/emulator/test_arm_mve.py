@@ -236,6 +236,7 @@ def test_clang_takes_the_assembler_too() -> None:
     drawn = [
         Layer("CONV_2D", (1, 4, 5, 16), (6, 3, 3, 16), (1, 4, 5, 6), 0, options),
         Layer("CONV_2D", (1, 4, 5, 3), (6, 3, 3, 3), (1, 4, 5, 6), 0, options, zero_point_out=-128),
+        Layer("CONV_2D", (1, 4, 8, 3), (8, 3, 3, 3), (1, 4, 8, 8), 0, options, zero_point_out=-128),
         Layer("DEPTHWISE_CONV_2D", (1, 4, 5, 20), (1, 3, 3, 20), (1, 4, 5, 20), 3, depthwise),
         Layer(
             "DEPTHWISE_CONV_2D", (1, 9, 9, 8), (1, 3, 3, 8), (1, 5, 5, 8), 3, {**depthwise, "StrideH": 2, "StrideW": 2}

@@ -108,6 +108,17 @@ ABOARD_INLINE void aboard_conv2d_four_pixels_mve_gathered(const aboard_conv2d_fo
 }
 
 /**
+ * aboard_conv2d_four_pixels_mve_gathered for rows of whole groups of four pixels.
+ *
+ * @param weights The offsets, and then the weights.
+ */
+ABOARD_INLINE void aboard_conv2d_four_pixels_mve_whole_rows(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *in,
+                                                            int8_t *out, const int8_t *weights, int8_t *scratch,
+                                                            int32_t first, int32_t last) {
+    aboard_four_pixels_whole_rows(p, in, weights, scratch, out, first, last);
+}
+
+/**
  * aboard_conv2d_four_pixels_mve for windows whose rows are not contiguous: with dilation, or of several groups.
  *
  * Windows are copied, four pixels of a group at a time. Four last pixels may overlap with pixels that are done; a row

@@ -10,7 +10,7 @@
  * the table.
  *
  * Literals: `pairs` of channels, `chunks`, `distance` (bytes from one pixel to the next), and `single`, `shift`,
- * `zero_point` and `ends` of the epilogue; for windows also `taps`, `rows` and `advance` (bytes from one row to the next).
+ * `zero_point` and `ends` of the epilogue; for gathered windows `step` (bytes from one to the next); for windows also `taps`, `rows` and `advance` (bytes from one row to the next).
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_H
 #define ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_H
@@ -144,14 +144,8 @@
     ABOARD_MVE_FOUR_PIXELS_TAP(op, "q0", "q1", "q2", "q3") \
     ".endif\n\t"
 
-/** A single run of chunks for each pixel. The first chunks of pixels stay in registers for all channels. */
-#define ABOARD_MVE_FOUR_PIXELS_RUN \
-    ABOARD_MVE_FOUR_PIXELS_TABLE \
-    "vldrw.32 q0, [%[x]]\n\t" \
-    "vldrw.32 q1, [%[x], %[distance]]\n\t" \
-    "addw %[x2], %[x], #2 * %c[distance]\n\t" \
-    "vldrw.32 q2, [%[x2]]\n\t" \
-    "vldrw.32 q3, [%[x2], %[distance]]\n\t" \
+/** Sums of a single run of chunks for each pixel, whose first chunks are in registers. */
+#define ABOARD_MVE_FOUR_PIXELS_RUN_SUMS \
     ABOARD_MVE_FOUR_PIXELS( \
         ABOARD_MVE_FOUR_PIXELS_WEIGHTS \
         ".if %c[begun]\n\t" \
@@ -168,6 +162,52 @@
         ABOARD_MVE_FOUR_PIXELS_MORE("%[x2], #%c[distance] + ", "r6", "lr") \
         ".set aboard_chunk, aboard_chunk + 1\n\t" \
         ".endr\n\t")
+
+/** Pixels in memory. */
+#define ABOARD_MVE_FOUR_PIXELS_RUN \
+    ABOARD_MVE_FOUR_PIXELS_TABLE \
+    "vldrw.32 q0, [%[x]]\n\t" \
+    "vldrw.32 q1, [%[x], %[distance]]\n\t" \
+    "addw %[x2], %[x], #2 * %c[distance]\n\t" \
+    "vldrw.32 q2, [%[x2]]\n\t" \
+    "vldrw.32 q3, [%[x2], %[distance]]\n\t" \
+    ABOARD_MVE_FOUR_PIXELS_RUN_SUMS
+
+/** Window `number`: its first chunk into its register, others through a register that is free into an im2col column. */
+#define ABOARD_MVE_FOUR_PIXELS_GATHER(load, number) \
+    ".if %c[chunks] > 1\n\t" \
+    load " q3, [%[x], q5]\n\t" \
+    "vstrw.32 q3, [%[left], #" number " * %c[distance] + 16]\n\t" \
+    ".endif\n\t" \
+    ".if %c[chunks] > 2\n\t" \
+    load " q3, [%[x], q6]\n\t" \
+    "vstrw.32 q3, [%[left], #" number " * %c[distance] + 32]\n\t" \
+    ".endif\n\t" \
+    load " q" number ", [%[x], q4]\n\t" \
+    ".if " number " < 3\n\t" \
+    "addw %[x], %[x], %[step]\n\t" \
+    ".elseif %c[held] == 3\n\t" \
+    "vstrw.32 q3, [%[left], #3 * %c[distance]]\n\t" \
+    ".endif\n\t"
+
+/** Windows from `x` on, gathered in units whose offsets come before the weights; `left` is first the address of im2col
+ * columns. */
+#define ABOARD_MVE_FOUR_PIXELS_GATHERED(load) \
+    ABOARD_MVE_FOUR_PIXELS_TABLE \
+    "vldrw.32 q4, [%[w]], #16\n\t" \
+    ".if %c[chunks] > 1\n\t" \
+    "vldrw.32 q5, [%[w]], #16\n\t" \
+    ".endif\n\t" \
+    ".if %c[chunks] > 2\n\t" \
+    "vldrw.32 q6, [%[w]], #16\n\t" \
+    ".endif\n\t" \
+    ABOARD_MVE_FOUR_PIXELS_GATHER(load, "0") \
+    ABOARD_MVE_FOUR_PIXELS_GATHER(load, "1") \
+    ABOARD_MVE_FOUR_PIXELS_GATHER(load, "2") \
+    ABOARD_MVE_FOUR_PIXELS_GATHER(load, "3") \
+    "mov %[x], %[left]\n\t" \
+    "addw %[x2], %[x], #2 * %c[distance]\n\t" \
+    ABOARD_MVE_FOUR_PIXELS_RUN_SUMS
 
 /** A tap of windows; the very first one begins the sums. */
 #define ABOARD_MVE_FOUR_PIXELS_NEXT(a, b, c, d) \

@@ -50,10 +50,6 @@ ABOARD_INLINE void aboard_four_pixels_four(const aboard_conv2d_four_pixels_mve_t
     }
 }
 
-/** Most chunks of a window whose offsets stay in registers, and largest distance of windows that an addition takes. */
-#define ABOARD_FOUR_PIXELS_OFFSETS_KEPT 4
-#define ABOARD_FOUR_PIXELS_MOST_STEP 4095
-
 #if ABOARD_MVE_ASM
 
 /* Formatted by hand: one instruction per line. */
@@ -73,69 +69,17 @@ ABOARD_INLINE void aboard_four_pixels_four(const aboard_conv2d_four_pixels_mve_t
                          [offsets] "r"(offsets), [chunks] "i"(p->chunks) \
                      : "q0", "q1", "q2", "memory")
 
-/** Chunk `number` of the offsets, of a window, and of its column. */
-#define ABOARD_FOUR_PIXELS_OFFSETS(number) \
-    ".if %c[chunks] > " number "\n\t" \
-    "vldrw.32 q" number ", [%[offsets], #16 * " number "]\n\t" \
-    ".endif\n\t"
-
-#define ABOARD_FOUR_PIXELS_UNITS(load, number, to) \
-    ".if %c[chunks] > " number "\n\t" \
-    load " q" to ", [%[x], q" number "]\n\t" \
-    ".endif\n\t"
-
-#define ABOARD_FOUR_PIXELS_FILL(number, from) \
-    ".if %c[chunks] > " number "\n\t" \
-    "vstrw.32 q" from ", [%[y], #aboard_window * %c[distance] + 16 * " number "]\n\t" \
-    ".endif\n\t"
-
-/** Four neighbouring windows, whose offsets stay in registers. */
-#define ABOARD_FOUR_PIXELS_GATHER_FOUR(load) \
-    __asm__ volatile(ABOARD_FOUR_PIXELS_OFFSETS("0") \
-                     ABOARD_FOUR_PIXELS_OFFSETS("1") \
-                     ABOARD_FOUR_PIXELS_OFFSETS("2") \
-                     ABOARD_FOUR_PIXELS_OFFSETS("3") \
-                     ".set aboard_window, 0\n\t" \
-                     ".rept 4\n\t" \
-                     ABOARD_FOUR_PIXELS_UNITS(load, "0", "4") \
-                     ABOARD_FOUR_PIXELS_UNITS(load, "1", "5") \
-                     ABOARD_FOUR_PIXELS_UNITS(load, "2", "6") \
-                     ABOARD_FOUR_PIXELS_UNITS(load, "3", "7") \
-                     "addw %[x], %[x], %[step]\n\t" \
-                     ABOARD_FOUR_PIXELS_FILL("0", "4") \
-                     ABOARD_FOUR_PIXELS_FILL("1", "5") \
-                     ABOARD_FOUR_PIXELS_FILL("2", "6") \
-                     ABOARD_FOUR_PIXELS_FILL("3", "7") \
-                     ".set aboard_window, aboard_window + 1\n\t" \
-                     ".endr" \
-                     : [x] "+r"(x) \
-                     : [y] "r"(y), [offsets] "r"(offsets), [chunks] "i"(p->chunks), [step] "i"(step), \
-                       [distance] "i"(p->distance) \
-                     : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "memory")
-
 /* clang-format on */
 
 #define ABOARD_FOUR_PIXELS_GATHER_BYTES(length) ABOARD_FOUR_PIXELS_GATHER("vldrb.u8", length)
 #define ABOARD_FOUR_PIXELS_GATHER_HALVES(length) ABOARD_FOUR_PIXELS_GATHER("vldrh.u16", length)
 #define ABOARD_FOUR_PIXELS_GATHER_WORDS(length) ABOARD_FOUR_PIXELS_GATHER("vldrw.u32", length)
 
-/** Gathers four neighbouring windows of at most ABOARD_FOUR_PIXELS_OFFSETS_KEPT chunks, from `x` on, into columns. */
-ABOARD_INLINE void aboard_four_pixels_gather_four(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, int8_t *y,
-                                                  const int8_t *offsets) {
-    const int32_t step = p->line_buffer.stride_w * aboard_mve_line_buffer_pixel(&p->line_buffer);
-    if (p->unit == 1) {
-        ABOARD_FOUR_PIXELS_GATHER_FOUR("vldrb.u8");
-    } else if (p->unit == 2) {
-        ABOARD_FOUR_PIXELS_GATHER_FOUR("vldrh.u16");
-    } else {
-        ABOARD_FOUR_PIXELS_GATHER_FOUR("vldrw.u32");
-    }
-}
-
 /**
  * Gathers two windows into im2col columns, in units whose offsets are `offsets`.
  *
- * Four windows that are no neighbours would have nine addresses, more than gcc finds registers for in some layers.
+ * Four windows would read the offsets once, but their nine addresses are more than gcc finds registers for in some
+ * layers.
  */
 ABOARD_INLINE void aboard_four_pixels_gather(const aboard_conv2d_four_pixels_mve_t *p, aboard_mve_windows_t w,
                                              const int8_t *offsets) {
@@ -151,7 +95,7 @@ ABOARD_INLINE void aboard_four_pixels_gather(const aboard_conv2d_four_pixels_mve
 
 #else
 
-/** The function above in C, for two windows. */
+/** The function above in C. */
 ABOARD_INLINE void aboard_four_pixels_gather(const aboard_conv2d_four_pixels_mve_t *p, aboard_mve_windows_t w,
                                              const int8_t *offsets) {
     for (int32_t at = 0; at < p->chunks * ABOARD_MVE_CHUNK; at += p->unit) {
@@ -162,15 +106,17 @@ ABOARD_INLINE void aboard_four_pixels_gather(const aboard_conv2d_four_pixels_mve
     }
 }
 
-/** Gathers four neighbouring windows, from `x` on, into columns. */
-ABOARD_INLINE void aboard_four_pixels_gather_four(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, int8_t *y,
-                                                  const int8_t *offsets) {
+/** Computes all channels of four pixels, whose windows are gathered from `x` on in units with offsets at `w`. */
+ABOARD_INLINE void aboard_four_pixels_gathered(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x,
+                                               const int8_t *w, const aboard_four_pixels_table_t *table,
+                                               int8_t *columns, int8_t *out) {
     const int32_t step = p->line_buffer.stride_w * aboard_mve_line_buffer_pixel(&p->line_buffer);
     for (int32_t i = 0; i < ABOARD_FOUR_PIXELS; i += 2) {
-        const aboard_mve_windows_t windows = {{x + i * step, x + (i + 1) * step},
-                                              {y + i * p->distance, y + (i + 1) * p->distance}};
-        aboard_four_pixels_gather(p, windows, offsets);
+        int8_t *const to = columns + i * p->distance;
+        const aboard_mve_windows_t windows = {{x + i * step, x + (i + 1) * step}, {to, to + p->distance}};
+        aboard_four_pixels_gather(p, windows, w);
     }
+    aboard_four_pixels(p, columns, w + p->chunks * ABOARD_MVE_CHUNK, table, out);
 }
 
 #endif
@@ -187,11 +133,6 @@ ABOARD_INLINE int32_t aboard_four_pixels_more(const aboard_conv2d_four_pixels_mv
     const int32_t step = p->line_buffer.stride_w * aboard_mve_line_buffer_pixel(&p->line_buffer);
     /* Without an address for each of four windows where none of them needs its own. */
     const int32_t whole = p->out.cols % ABOARD_FOUR_PIXELS == 0 || (waiting == 0 && left >= ABOARD_FOUR_PIXELS);
-    if (p->unit > 0 && p->out.cols % ABOARD_FOUR_PIXELS == 0 && p->chunks <= ABOARD_FOUR_PIXELS_OFFSETS_KEPT &&
-        step <= ABOARD_FOUR_PIXELS_MOST_STEP) {
-        aboard_four_pixels_gather_four(p, x, columns, offsets);
-        return ABOARD_FOUR_PIXELS;
-    }
     if (p->unit > 0) {
         const int32_t more = whole ? ABOARD_FOUR_PIXELS : ABOARD_MIN(left, ABOARD_FOUR_PIXELS - waiting);
         ABOARD_UNROLL(2)
@@ -252,6 +193,27 @@ ABOARD_INLINE void aboard_four_pixels_columns(const aboard_conv2d_four_pixels_mv
             aboard_four_pixels(p, columns, weights, &tables[waiting < ABOARD_FOUR_PIXELS], y);
             y += waiting * p->out.pixel_stride;
             waiting = 0;
+        }
+    }
+}
+
+/** Computes rows of whole groups of four pixels with gathered windows; offsets come before the weights. */
+ABOARD_INLINE void aboard_four_pixels_whole_rows(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *in,
+                                                 const int8_t *weights, int8_t *scratch, int8_t *out, int32_t first,
+                                                 int32_t last) {
+    int8_t *const columns = scratch + aboard_mve_line_buffer_bytes(&p->line_buffer);
+    const int32_t step = p->line_buffer.stride_w * aboard_mve_line_buffer_pixel(&p->line_buffer);
+    aboard_four_pixels_table_t table;
+    aboard_four_pixels_fill(p, ABOARD_FOUR_PIXELS, &table);
+    ABOARD_UNROLL(1)
+    for (int32_t row = first; row < last; ++row) {
+        const int8_t *x = aboard_mve_line_buffer(&p->line_buffer, in, row, scratch);
+        int8_t *y = aboard_row_out_s8(&p->out, out, row);
+        ABOARD_UNROLL(1)
+        for (int32_t col = 0; col < p->out.cols; col += ABOARD_FOUR_PIXELS) {
+            aboard_four_pixels_gathered(p, x, weights, &table, columns, y);
+            x += ABOARD_FOUR_PIXELS * step;
+            y += ABOARD_FOUR_PIXELS * p->out.pixel_stride;
         }
     }
 }

@@ -51,6 +51,9 @@ _SUMS, _COPIES = 8, 24
 #: Instructions that -1 and the zero point save if they are constants, and their bytes.
 _ENDS_SAVED, _ENDS = 3, 8
 
+#: Most chunks of gathered windows whose offsets stay in registers.
+_MOST_KEPT = 3
+
 #: With fewer pixels than this, pixel pairs are faster.
 _LEAST_PIXELS = 3
 
@@ -89,6 +92,7 @@ class FourPixels:
         begun: True if sums begin with biases from a copy for each pixel.
         ends: True if constants of two channels end with -1 and the zero point, for two roundings.
         gather: The units that windows are gathered in for IM2COL; None if rows are copied.
+        whole_rows: True if rows of the result are whole groups of four pixels with gathered windows of few chunks.
     """
 
     source: Source
@@ -105,16 +109,19 @@ class FourPixels:
     begun: bool = False
     ends: bool = False
     gather: Gather | None = None
+    whole_rows: bool = False
 
     @property
     def function(self) -> str:
         """The C function for windows of contiguous rows."""
+        if self.whole_rows:
+            return FUNCTION + "_whole_rows"
         return FUNCTION + ("_gathered" if self.gather is not None else "")
 
     @property
     def offsets(self) -> tuple[ConstantArg, ...]:
         """The argument behind the weights: offsets of the units of a window, if it is gathered."""
-        if self.gather is None:
+        if self.gather is None or self.whole_rows:
             return ()
         return (ConstantArg(PackedConstant("offsets", self.gather.offsets(), align=CHUNK)),)
 
@@ -263,9 +270,12 @@ def _im2col(node: Node, x: View, y: View) -> FourPixels | None:
     if distance + (chunks - 1) * CHUNK > _MAX_OFFSET:
         return None
     joined = 0 if scattered(node) else _joined(y)
+    step = attrs.strides[1] * (x.channels if cols else x.pixel_stride)
+    whole_rows = gather is not None and y.cols % PIXELS == 0 and chunks <= _MOST_KEPT and 0 <= step <= _MAX_ADVANCE
     return FourPixels(
-        Source.IM2COL, joined, cols, 1, 1, chunks, distance, exact=True, keeps=keeps_lines(node, y), gather=gather
-    )
+        Source.IM2COL, joined, cols, 1, 1, chunks, distance, exact=True, keeps=keeps_lines(node, y), gather=gather,
+        whole_rows=whole_rows,
+    )  # fmt: skip
 
 
 def _gather(node: Node, x: View, cols: int) -> Gather | None:
@@ -313,4 +323,7 @@ def pack(found: FourPixels, matrix: Array, result: EpilogueMve) -> PackedConstan
     tail = words[:, 1:] if found.begun else words
     ends = np.tile(np.array([-1, result.params["zero_point"]], "<i4"), (pairs if found.ends else 0, 1))
     parts = [np.ascontiguousarray(each).view(np.int8).reshape(pairs, -1) for each in (begin, weights, tail, ends)]
-    return PackedConstant("weights", np.concatenate(parts, 1), align=CHUNK)
+    stream = np.concatenate(parts, 1)
+    if found.gather is not None and found.whole_rows:
+        stream = np.concatenate([found.gather.offsets(), stream.reshape(-1)])
+    return PackedConstant("weights", stream, align=CHUNK)
