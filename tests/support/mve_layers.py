@@ -232,7 +232,11 @@ def forms() -> dict[str, tuple[Layer, str, dict[str, int]]]:
         "four pixels of gathered bytes from a line buffer": (_conv((6, 9), 3, 3, 10), gathered, {"unit": 1}),
         "four pixels of gathered halfwords": (_conv((9, 45), 3, 3, 8, stride=2), gathered, {"unit": 2}),
         "four pixels of gathered bytes in whole rows": (_conv((6, 8), 3, 3, 10), f"{four}_whole_rows", {"unit": 1}),
-        "four pixels of gathered words in whole rows": (_conv((6, 12), 3, 4, 8), f"{four}_whole_rows", {"unit": 4}),
+        "four pixels of gathered words in whole rows": (
+            _conv((6, 12), (5, 2), 4, 8),
+            f"{four}_whole_rows",
+            {"unit": 4},
+        ),
         "four pixels of gathered words": (_conv((6, 9), (5, 3), 4, 10), gathered, {"unit": 4}),
         "four pixels of dilated windows": (_conv((9, 7), 3, 5, 8, dilation=2), scattered, {"source": 2, "joined": 0}),
         "four pixels of groups": (_conv((6, 7), 3, 8, 8, groups=2), scattered, {"source": 2, "joined": 0}),

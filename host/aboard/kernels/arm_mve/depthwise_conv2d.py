@@ -13,7 +13,7 @@ from aboard.kernels import weights as packing
 from aboard.kernels.arm_mve import depthwise_packed as packed
 from aboard.kernels.arm_mve import packed_words as records
 from aboard.kernels.arm_mve.epilogue import LANES, EpilogueForm, EpilogueMve, epilogue, refusal
-from aboard.kernels.arm_mve.packed_geometry import MOST_WHOLE_BYTES, PackedGeometry
+from aboard.kernels.arm_mve.packed_layer import MOST_WHOLE_BYTES, PackedGeometry
 from aboard.kernels.contract import (
     ConstantArg,
     Implementation,

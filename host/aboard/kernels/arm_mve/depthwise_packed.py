@@ -15,7 +15,7 @@ from dataclasses import replace
 from aboard.ir import Node
 from aboard.kernels.arm_mve.conv2d_four_pixels import aligned
 from aboard.kernels.arm_mve.epilogue import EpilogueForm, EpilogueMve
-from aboard.kernels.arm_mve.packed_geometry import (
+from aboard.kernels.arm_mve.packed_layer import (
     BLOCK,
     CALL,
     GROUP,

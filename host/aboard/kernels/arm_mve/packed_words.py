@@ -9,7 +9,7 @@ import numpy as np
 
 from aboard.ir import Array
 from aboard.kernels.arm_mve.epilogue import EpilogueMve
-from aboard.kernels.arm_mve.packed_geometry import BLOCK, PackedGeometry, Packing
+from aboard.kernels.arm_mve.packed_layer import BLOCK, PackedGeometry, Packing
 from aboard.kernels.contract import PackedConstant
 
 #: ABOARD_DEPTHWISE_PACKED_RECORD, and the position of the epilogue's constants in such a record.
