@@ -187,13 +187,6 @@ ABOARD_SHARED void aboard_mve_line_buffer_rows(const aboard_mve_line_buffer_t *b
     }
 }
 
-/** True if a table of rows is known to the compiler. */
-#if ABOARD_MVE_ASM
-#define ABOARD_MVE_KNOWN(table) __builtin_constant_p(table)
-#else
-#define ABOARD_MVE_KNOWN(table) 1
-#endif
-
 /** Shifts the line buffer up by the stride, in ascending order of rows. */
 ABOARD_INLINE void aboard_mve_line_buffer_move(const aboard_mve_line_buffer_t *b, int8_t *line_buffer) {
     const int32_t stride = aboard_mve_line_buffer_stride(b);
@@ -220,10 +213,6 @@ ABOARD_INLINE const int8_t *aboard_mve_line_buffer(const aboard_mve_line_buffer_
         return aboard_row_s8(&b->in, in, image * b->in_height + top);
     }
     const int32_t kept = ABOARD_MAX(b->window_height - b->stride_h, 0);
-    /* Parameters with a table that equal layers pass are a variable of the caller: if a function that is not inlined
-     * had its address, the others would no longer be literals for assembly. */
-    const aboard_mve_line_buffer_t copy = *b;
-    b = ABOARD_MVE_KNOWN(b->in.table) ? b : &copy;
     if (row == image * b->out_height || !b->keeps) {
         aboard_mve_line_buffer_rows(b, in, image, top, b->window_height, line_buffer);
     } else {
