@@ -73,6 +73,16 @@ def test_depthwise_layers_in_packed_words(drawn: list[Layer]) -> None:
     check([(layer.model(), layer.input()) for layer in drawn])
 
 
+@without_shrinking(either(4, 2))
+@given(beyond_the_simplest(st.lists(mve_layers.depthwise_images(), min_size=BATCH, max_size=BATCH)))
+def test_depthwise_images_whose_lines_share_groups(drawn: list[Layer]) -> None:
+    check([(layer.model(), layer.input()) for layer in drawn])
+
+
+def test_images_with_every_number_of_last_results() -> None:
+    check([(layer.model(), layer.input()) for layer in mve_layers.shared_images()])
+
+
 @without_shrinking(either(3, 1))
 @given(beyond_the_simplest(st.lists(mve_layers.convolutions(), min_size=BATCH, max_size=BATCH)))
 def test_convolutions_of_four_pixels(drawn: list[Layer]) -> None:
@@ -90,6 +100,12 @@ def test_convolutions_of_four_pixels(drawn: list[Layer]) -> None:
     )
 )
 def test_wide_windows_dilations_multipliers_and_groups(drawn: list[Layer]) -> None:
+    check([(layer.model(), layer.input()) for layer in drawn])
+
+
+@without_shrinking(either(3, 1))
+@given(beyond_the_simplest(st.lists(mve_layers.uniform_matrix_layers(), min_size=BATCH, max_size=BATCH)))
+def test_matrices_whose_results_are_scaled_alike(drawn: list[Layer]) -> None:
     check([(layer.model(), layer.input()) for layer in drawn])
 
 
@@ -220,6 +236,7 @@ def test_clang_takes_the_assembler_too() -> None:
     drawn = [
         Layer("CONV_2D", (1, 4, 5, 16), (6, 3, 3, 16), (1, 4, 5, 6), 0, options),
         Layer("CONV_2D", (1, 4, 5, 3), (6, 3, 3, 3), (1, 4, 5, 6), 0, options, zero_point_out=-128),
+        Layer("CONV_2D", (1, 4, 8, 3), (8, 3, 3, 3), (1, 4, 8, 8), 0, options, zero_point_out=-128),
         Layer("DEPTHWISE_CONV_2D", (1, 4, 5, 20), (1, 3, 3, 20), (1, 4, 5, 20), 3, depthwise),
         Layer(
             "DEPTHWISE_CONV_2D", (1, 9, 9, 8), (1, 3, 3, 8), (1, 5, 5, 8), 3, {**depthwise, "StrideH": 2, "StrideW": 2}

@@ -14,7 +14,7 @@ from aboard import boards, cli
 from aboard.base import resources
 from aboard.base.manifest_records import NodeRecord
 from aboard.kernels.arm_dsp import depthwise_conv2d
-from aboard.kernels.arm_mve import depthwise_packed
+from aboard.kernels.arm_mve import packed_layer
 from aboard.tuner.bench import OnBoard
 from aboard.tuner.found import Best, Found
 from aboard.tuner.run import run
@@ -73,7 +73,7 @@ def test_a_bad_default_is_found_and_corrected(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.skipif(not os.environ.get("ABOARD_FULL"), reason="as on Cortex-M4; in make test-full")
 def test_helium_finds_a_bad_default_too(monkeypatch: pytest.MonkeyPatch) -> None:
     # Windows of single taps are much slower: nothing is shared between neighbours.
-    monkeypatch.setattr(depthwise_packed, "_GROUP", dict.fromkeys(depthwise_packed.Packing, 1000))
+    monkeypatch.setattr(packed_layer, "GROUP", dict.fromkeys(packed_layer.Packing, 1000))
     found = search(M55, points=6)
     best = found_for("depthwise_conv2d", found)
     assert best.default.count > best.cost.count

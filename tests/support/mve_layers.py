@@ -50,9 +50,22 @@ def window_layers(draw: st.DrawFn, kind: str) -> Layer:
 @st.composite
 def matrix_layers(draw: st.DrawFn) -> Layer:
     """Draws a fully connected layer."""
-    samples, inputs = draw(st.integers(1, 3)), draw(st.sampled_from([1, 8, 15, 16, 33, 64, 200, 256, 400]))
+    samples, inputs = draw(st.integers(1, 3)), draw(st.sampled_from([1, 8, 15, 16, 33, 64, 80, 96, 128, 200, 256, 400]))
     outputs = draw(st.one_of(st.integers(1, 21), st.sampled_from([8, 16, 24])))
     return Layer("FULLY_CONNECTED", (samples, inputs), (outputs, inputs), (samples, outputs), 0, {})
+
+
+@st.composite
+def uniform_matrix_layers(draw: st.DrawFn) -> Layer:
+    """Draws a fully connected layer whose results are all scaled alike: few or many chunks, and ties below zero."""
+    samples, outputs = draw(st.integers(1, 6)), 8 * draw(st.integers(1, 8))
+    inputs = draw(st.one_of(st.integers(1, 16 * 13), st.sampled_from([256, 272, 400, 640])))
+    return Layer(
+        "FULLY_CONNECTED", (samples, inputs), (outputs, inputs), (samples, outputs), 0, {},
+        per_channel=False, bias=draw(st.booleans()), seed=draw(st.integers(0, 2**20)),
+        zero_point_in=draw(st.sampled_from([-128, 0, 3])), zero_point_out=draw(st.sampled_from([-128, -7, 0, 127])),
+        spread=draw(st.sampled_from([1.0, 1.0, 0.01, 100.0])),
+    )  # fmt: skip
 
 
 @st.composite
@@ -91,6 +104,29 @@ def depthwise_layers(draw: st.DrawFn) -> Layer:
         "DEPTHWISE_CONV_2D", (batch, *size, depth), (1, *window, depth), (batch, *out, depth), 3, options,
         seed=draw(st.integers(0, 2**20)), zero_point_in=draw(st.sampled_from([-128, 0, 3])),
         zero_point_out=draw(st.sampled_from(zero_points_out)), spread=draw(st.sampled_from([1.0, 1.0, 100.0])),
+    )  # fmt: skip
+
+
+@st.composite
+def depthwise_images(draw: st.DrawFn) -> Layer:
+    """Draws a depthwise layer of a small image with few lines, whose last results share groups of eight."""
+    window, padding = (
+        (draw(st.integers(1, 3)), draw(st.integers(1, 3))),
+        draw(st.sampled_from(["SAME", "SAME", "VALID"])),
+    )
+    size = (draw(st.integers(window[0], 9)), draw(st.integers(window[1], 30)))
+    if draw(st.booleans()):
+        window, size = window[::-1], size[::-1]
+    out = [window_out(*axis, 1, 1, padding) for axis in zip(size, window, strict=True)]
+    batch, depth = draw(st.integers(1, 2)), draw(st.sampled_from([16, 16, 32, 48, 5, 24]))
+    multiplier = draw(st.sampled_from([1, 1, 1, 2]))
+    options: dict[str, str | int] = {"Padding": padding, "StrideH": 1, "StrideW": 1, "DepthMultiplier": multiplier}
+    options["FusedActivationFunction"] = draw(st.sampled_from(["NONE", "RELU"]))
+    channels = depth * multiplier
+    return Layer(
+        "DEPTHWISE_CONV_2D", (batch, *size, depth), (1, *window, channels), (batch, *out, channels), 3, options,
+        seed=draw(st.integers(0, 2**20)), zero_point_in=draw(st.sampled_from([-128, 0, 3])),
+        zero_point_out=draw(st.sampled_from([-128, -128, -128, -7])),
     )  # fmt: skip
 
 
@@ -160,6 +196,15 @@ def scattered_convolutions(draw: st.DrawFn) -> Layer:
     )  # fmt: skip
 
 
+def shared_images() -> list[Layer]:
+    """Returns depthwise layers of images whose lines share groups: every number of last results, odd and even lines."""
+    sizes = [(25, 5), (18, 5), (16, 5), (13, 4), (10, 6), (9, 8), (3, 33), (5, 26)]
+    layers = [_depthwise(size, (3, 3), channels) for size, channels in zip(sizes, [16, 32, 20, 16] * 2, strict=True)]
+    for layer in layers:
+        layer.zero_point_out, layer.options = -128, {**layer.options, "FusedActivationFunction": "RELU"}
+    return layers
+
+
 def windowed() -> st.SearchStrategy[Layer]:
     """Draws a layer with a window, of any kind and form."""
     return st.one_of(
@@ -186,6 +231,12 @@ def forms() -> dict[str, tuple[Layer, str, dict[str, int]]]:
         "four pixels of gathered bytes": (_conv((6, 9), 3, 3, 10, "VALID"), gathered, {"source": 2, "unit": 1}),
         "four pixels of gathered bytes from a line buffer": (_conv((6, 9), 3, 3, 10), gathered, {"unit": 1}),
         "four pixels of gathered halfwords": (_conv((9, 45), 3, 3, 8, stride=2), gathered, {"unit": 2}),
+        "four pixels of gathered bytes in whole rows": (_conv((6, 8), 3, 3, 10), f"{four}_whole_rows", {"unit": 1}),
+        "four pixels of gathered words in whole rows": (
+            _conv((6, 12), (5, 2), 4, 8),
+            f"{four}_whole_rows",
+            {"unit": 4},
+        ),
         "four pixels of gathered words": (_conv((6, 9), (5, 3), 4, 10), gathered, {"unit": 4}),
         "four pixels of dilated windows": (_conv((9, 7), 3, 5, 8, dilation=2), scattered, {"source": 2, "joined": 0}),
         "four pixels of groups": (_conv((6, 7), 3, 8, 8, groups=2), scattered, {"source": 2, "joined": 0}),

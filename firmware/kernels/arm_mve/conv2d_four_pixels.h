@@ -68,7 +68,7 @@ ABOARD_INLINE void aboard_four_pixels_line_buffer(const aboard_conv2d_four_pixel
  * @param in, out     Different memory. Any views, including rolling buffers; for DIRECT at multiples of 4 bytes.
  * @param weights     For every two channels of a group [rows][chunks][taps][2][16], padded with zeros, and [2][3]
  * words: the constants of the epilogue. By `begun`, [2][4] words of biases come first, and [2][2] words of other
- * constants last.
+ * constants last. By `ends`, two words follow.
  * @param scratch     The line buffer, four im2col columns, and one more vector; for DIRECT, four pixels.
  * @param first, last Rows [first, last) of the result are computed.
  */
@@ -108,6 +108,17 @@ ABOARD_INLINE void aboard_conv2d_four_pixels_mve_gathered(const aboard_conv2d_fo
 }
 
 /**
+ * aboard_conv2d_four_pixels_mve_gathered for rows of whole groups of four pixels.
+ *
+ * @param weights The offsets, and then the weights.
+ */
+ABOARD_INLINE void aboard_conv2d_four_pixels_mve_whole_rows(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *in,
+                                                            int8_t *out, const int8_t *weights, int8_t *scratch,
+                                                            int32_t first, int32_t last) {
+    aboard_four_pixels_whole_rows(p, in, weights, scratch, out, first, last);
+}
+
+/**
  * aboard_conv2d_four_pixels_mve for windows whose rows are not contiguous: with dilation, or of several groups.
  *
  * Windows are copied, four pixels of a group at a time. Four last pixels may overlap with pixels that are done; a row
@@ -137,7 +148,7 @@ ABOARD_INLINE void aboard_conv2d_four_pixels_mve_scattered(const aboard_conv2d_f
                 aboard_four_pixels_scattered(p, from, pixels, columns);
                 aboard_four_pixels(p, columns, w, &table, to);
                 from += aboard_mve_line_buffer_depth(&p->line_buffer);
-                w += pairs * (2 * ABOARD_MVE_CHUNK * p->chunks + (p->begun ? 48 : 24));
+                w += pairs * (2 * ABOARD_MVE_CHUNK * p->chunks + aboard_four_pixels_constants(p));
                 to += 2 * pairs;
             }
         }

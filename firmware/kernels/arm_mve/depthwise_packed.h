@@ -21,6 +21,8 @@
 #include "epilogue.h"
 #include "line_buffer.h"
 #include "packed_channel.h"
+#include "packed_columns.h"
+#include "packed_image.h"
 #include "packed_layer.h"
 
 /** The tables of two lines, of one, and of two that are the last and the first row of a rolling buffer. */
@@ -152,6 +154,10 @@ ABOARD_INLINE void aboard_depthwise_packed_strips_of(const aboard_depthwise_pack
                                                      int32_t line, int32_t lines, uint32_t some, const int8_t *padding,
                                                      int8_t *strip) {
     const int32_t each = p->form == ABOARD_DEPTHWISE_PACKED_FOUR ? p->lines : 1;
+    if (p->columns) {
+        aboard_depthwise_packed_columns(p, in, strip);
+        return;
+    }
     ABOARD_UNROLL(1)
     for (int32_t last = line + lines; line < last; line += each) {
         if (p->form == ABOARD_DEPTHWISE_PACKED_ONE_AXIS) {
@@ -170,6 +176,33 @@ ABOARD_INLINE void aboard_depthwise_packed_strips_of(const aboard_depthwise_pack
     }
 }
 
+/** Computes all channels of images whose lines share groups of results. */
+ABOARD_INLINE void aboard_depthwise_packed_images(const aboard_depthwise_packed_mve_t *p, const int8_t *in, int8_t *out,
+                                                  const int8_t *records, int8_t *scratch) {
+    aboard_depthwise_packed_image_table_t table;
+    int8_t padding[ABOARD_DEPTHWISE_PACKED_BLOCK];
+    memset(padding, p->zero_point, sizeof(padding));
+    aboard_depthwise_packed_image_fill(p, &table);
+    aboard_depthwise_packed_pad(p, scratch);
+    ABOARD_UNROLL(1)
+    for (int32_t image = 0; image < p->images; ++image) {
+        const int8_t *record = records;
+        ABOARD_UNROLL(1)
+        for (int32_t n = 0; n < p->channels; n += ABOARD_DEPTHWISE_PACKED_BLOCK) {
+            const int32_t channels = ABOARD_MIN(p->channels - n, ABOARD_DEPTHWISE_PACKED_BLOCK);
+            int8_t *y = out + n * p->multiplier;
+            aboard_depthwise_packed_strips_of(p, in + n, 0, p->across.outputs, (1u << channels) - 1, padding, scratch);
+            ABOARD_UNROLL(1)
+            for (int32_t c = 0; c < channels * p->multiplier; ++c) {
+                aboard_depthwise_packed_image(p, &table, scratch + c / p->multiplier * 4, record, y++);
+                record += ABOARD_DEPTHWISE_PACKED_RECORD;
+            }
+        }
+        in += p->image_in;
+        out += p->image_out;
+    }
+}
+
 /**
  * int8 depthwise convolution, results equal to TFLite's reference kernel.
  *
@@ -182,6 +215,10 @@ ABOARD_INLINE void aboard_depthwise_packed_strips_of(const aboard_depthwise_pack
  */
 ABOARD_INLINE void aboard_depthwise_packed_mve(const aboard_depthwise_packed_mve_t *p, const int8_t *in, int8_t *out,
                                                const int8_t *records, int8_t *scratch, int32_t first, int32_t last) {
+    if (p->shared) {
+        aboard_depthwise_packed_images(p, in, out, records, scratch);
+        return;
+    }
     const int32_t slab = p->slab * p->lines;
     const int32_t begin = p->stripes ? first : 0;
     const int32_t end = p->stripes ? last : p->across.outputs;

@@ -25,7 +25,7 @@
 /** The common constants of a layer's results. */
 typedef struct {
     int32_t form;       /**< ABOARD_MVE_SINGLE_ROUNDING, ABOARD_MVE_RIGHT or ABOARD_MVE_ANY. */
-    int32_t shift;      /**< Right shift of the single rounding, 1 to 16. */
+    int32_t shift;      /**< Right shift of the single rounding, or of all results alike: 1 to 16. */
     int32_t zero_point; /**< Zero point of the result; a single rounding includes it in the constant. */
     int32_t low;        /**< Smallest result. */
     int32_t high;       /**< Largest result. */

@@ -9,8 +9,8 @@
  * the third pixel or a count, as is `left`. q0 to q3 hold pixels, q4 and q5 weights and then sums, q6 another pixel, q7
  * the table.
  *
- * Literals: `pairs` of channels, `chunks`, `distance` (bytes from one pixel to the next), and `single`, `shift` and
- * `zero_point` of the epilogue; for windows also `taps`, `rows` and `advance` (bytes from one row to the next).
+ * Literals: `pairs` of channels, `chunks`, `distance` (bytes from one pixel to the next), and `single`, `shift`,
+ * `zero_point` and `ends` of the epilogue; for gathered windows `step` (bytes from one to the next); for windows also `taps`, `rows` and `advance` (bytes from one row to the next).
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_H
 #define ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_H
@@ -43,9 +43,12 @@
     "subs %[left], %[left], #1\n\t" \
     "bne 1b"
 
-/** A right shift with ties away from zero: a negative number is reduced by one, in `one`, before halves are rounded up. */
+/** A right shift with ties away from zero: a negative number is reduced by one before halves are rounded up. A shift of 0
+ * reduces nothing, unless `ends` has -1 for all channels. */
 #define ABOARD_MVE_FOUR_PIXELS_AWAY(x, shift, one) \
+    ".if %c[ends] == 0\n\t" \
     "asr " one ", " shift ", #31\n\t" \
+    ".endif\n\t" \
     "vpt.s32 lt, " x ", zr\n\t" \
     "vaddt.i32 " x ", " x ", " one "\n\t" \
     "vrshl.s32 " x ", " shift "\n\t"
@@ -69,10 +72,16 @@
     "vmov q4[3], q4[1], r2, r6\n\t" \
     "vmov q5[2], q5[0], r8, r12\n\t" \
     "vmov q5[3], q5[1], r10, lr\n\t" \
-    ".if %c[begun]\n\t" \
+    ".if %c[begun] && %c[ends]\n\t" \
+    "ldm %[w]!, {r2, r4, r8, r10, r12, lr}\n\t" \
+    ".elseif %c[begun]\n\t" \
     "ldm %[w]!, {r2, r4, r8, r10}\n\t" \
+    ".elseif %c[ends]\n\t" \
+    "ldm %[w]!, {r0, r2, r4, r6, r8, r10, r12, lr}\n\t" \
     ".else\n\t" \
     "ldm %[w]!, {r0, r2, r4, r6, r8, r10}\n\t" \
+    ".endif\n\t" \
+    ".if %c[begun] == 0\n\t" \
     "vadd.i32 q4, q4, r0\n\t" \
     "vadd.i32 q5, q5, r6\n\t" \
     ".endif\n\t" \
@@ -84,12 +93,14 @@
     "vqrshrnb.s32 q4, q4, %[shift]\n\t" \
     "vqrshrnt.s32 q4, q5, %[shift]\n\t" \
     ".else\n\t" \
-    ABOARD_MVE_FOUR_PIXELS_AWAY("q4", "r4", "r0") \
-    ABOARD_MVE_FOUR_PIXELS_AWAY("q5", "r10", "r6") \
-    "mov r2, %[zero_point]\n\t" \
+    ABOARD_MVE_FOUR_PIXELS_AWAY("q4", "r4", "r12") \
+    ABOARD_MVE_FOUR_PIXELS_AWAY("q5", "r10", "r12") \
+    ".if %c[ends] == 0\n\t" \
+    "mov lr, %[zero_point]\n\t" \
+    ".endif\n\t" \
     "vqmovnb.s32 q4, q4\n\t" \
     "vqmovnt.s32 q4, q5\n\t" \
-    "vqadd.s16 q4, q4, r2\n\t" \
+    "vqadd.s16 q4, q4, lr\n\t" \
     ".endif\n\t" \
     ABOARD_MVE_FOUR_PIXELS_STORE
 
@@ -133,14 +144,8 @@
     ABOARD_MVE_FOUR_PIXELS_TAP(op, "q0", "q1", "q2", "q3") \
     ".endif\n\t"
 
-/** A single run of chunks for each pixel. The first chunks of pixels stay in registers for all channels. */
-#define ABOARD_MVE_FOUR_PIXELS_RUN \
-    ABOARD_MVE_FOUR_PIXELS_TABLE \
-    "vldrw.32 q0, [%[x]]\n\t" \
-    "vldrw.32 q1, [%[x], %[distance]]\n\t" \
-    "addw %[x2], %[x], #2 * %c[distance]\n\t" \
-    "vldrw.32 q2, [%[x2]]\n\t" \
-    "vldrw.32 q3, [%[x2], %[distance]]\n\t" \
+/** Sums of a single run of chunks for each pixel, whose first chunks are in registers. */
+#define ABOARD_MVE_FOUR_PIXELS_RUN_SUMS \
     ABOARD_MVE_FOUR_PIXELS( \
         ABOARD_MVE_FOUR_PIXELS_WEIGHTS \
         ".if %c[begun]\n\t" \
@@ -157,6 +162,52 @@
         ABOARD_MVE_FOUR_PIXELS_MORE("%[x2], #%c[distance] + ", "r6", "lr") \
         ".set aboard_chunk, aboard_chunk + 1\n\t" \
         ".endr\n\t")
+
+/** Pixels in memory. */
+#define ABOARD_MVE_FOUR_PIXELS_RUN \
+    ABOARD_MVE_FOUR_PIXELS_TABLE \
+    "vldrw.32 q0, [%[x]]\n\t" \
+    "vldrw.32 q1, [%[x], %[distance]]\n\t" \
+    "addw %[x2], %[x], #2 * %c[distance]\n\t" \
+    "vldrw.32 q2, [%[x2]]\n\t" \
+    "vldrw.32 q3, [%[x2], %[distance]]\n\t" \
+    ABOARD_MVE_FOUR_PIXELS_RUN_SUMS
+
+/** Window `number`: its first chunk into its register, others through a register that is free into an im2col column. */
+#define ABOARD_MVE_FOUR_PIXELS_GATHER(load, number) \
+    ".if %c[chunks] > 1\n\t" \
+    load " q3, [%[x], q5]\n\t" \
+    "vstrw.32 q3, [%[left], #" number " * %c[distance] + 16]\n\t" \
+    ".endif\n\t" \
+    ".if %c[chunks] > 2\n\t" \
+    load " q3, [%[x], q6]\n\t" \
+    "vstrw.32 q3, [%[left], #" number " * %c[distance] + 32]\n\t" \
+    ".endif\n\t" \
+    load " q" number ", [%[x], q4]\n\t" \
+    ".if " number " < 3\n\t" \
+    "addw %[x], %[x], %[step]\n\t" \
+    ".elseif %c[held] == 3\n\t" \
+    "vstrw.32 q3, [%[left], #3 * %c[distance]]\n\t" \
+    ".endif\n\t"
+
+/** Windows from `x` on, gathered in units whose offsets come before the weights; `left` is first the address of im2col
+ * columns. */
+#define ABOARD_MVE_FOUR_PIXELS_GATHERED(load) \
+    ABOARD_MVE_FOUR_PIXELS_TABLE \
+    "vldrw.32 q4, [%[w]], #16\n\t" \
+    ".if %c[chunks] > 1\n\t" \
+    "vldrw.32 q5, [%[w]], #16\n\t" \
+    ".endif\n\t" \
+    ".if %c[chunks] > 2\n\t" \
+    "vldrw.32 q6, [%[w]], #16\n\t" \
+    ".endif\n\t" \
+    ABOARD_MVE_FOUR_PIXELS_GATHER(load, "0") \
+    ABOARD_MVE_FOUR_PIXELS_GATHER(load, "1") \
+    ABOARD_MVE_FOUR_PIXELS_GATHER(load, "2") \
+    ABOARD_MVE_FOUR_PIXELS_GATHER(load, "3") \
+    "mov %[x], %[left]\n\t" \
+    "addw %[x2], %[x], #2 * %c[distance]\n\t" \
+    ABOARD_MVE_FOUR_PIXELS_RUN_SUMS
 
 /** A tap of windows; the very first one begins the sums. */
 #define ABOARD_MVE_FOUR_PIXELS_NEXT(a, b, c, d) \

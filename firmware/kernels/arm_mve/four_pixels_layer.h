@@ -48,6 +48,8 @@ typedef struct {
     int32_t words;    /**< 1: four channels of a pixel are written as a word: results are at multiples of 4 bytes, and
                            of every four channels the first and the third come before the others. */
     int32_t begun;    /**< 1: before the weights of two channels come eight words that their sums begin with. */
+    int32_t ends;     /**< 1: after the constants of two channels come two words, -1 and the zero point of the result:
+                           ABOARD_MVE_RIGHT, and all channels have shifts below 0. */
     aboard_mve_epilogue_t epilogue; /**< ABOARD_MVE_SINGLE_ROUNDING or ABOARD_MVE_RIGHT, without limits. */
 } aboard_conv2d_four_pixels_mve_t;
 
@@ -92,6 +94,11 @@ ABOARD_INLINE int32_t aboard_four_pixels_together(const aboard_conv2d_four_pixel
     return p->source == ABOARD_FOUR_PIXELS_DIRECT ? aboard_rows_together(&p->line_buffer.in, row, out) : out;
 }
 
+/** Bytes of the constants of two channels. */
+ABOARD_INLINE int32_t aboard_four_pixels_constants(const aboard_conv2d_four_pixels_mve_t *p) {
+    return (p->begun ? 48 : 24) + (p->ends ? 8 : 0);
+}
+
 /** Channels of the result in a group. */
 ABOARD_INLINE int32_t aboard_four_pixels_channels(const aboard_conv2d_four_pixels_mve_t *p) {
     return p->out.channels / p->line_buffer.groups;
@@ -102,20 +109,37 @@ ABOARD_INLINE int32_t aboard_four_pixels_channels(const aboard_conv2d_four_pixel
 /* Formatted by hand: lists of operands. */
 /* clang-format off */
 
-#define ABOARD_FOUR_PIXELS_ASM(text, length) \
+#define ABOARD_FOUR_PIXELS_ASM(text, access, length) \
     __asm__ volatile(text length \
-                     : [x] "+r"(x), [x2] "+r"(table), [w] "+r"(w), [out] "+r"(out), [left] "=&r"(left) \
+                     : [x] "+r"(x), [x2] "+r"(table), [w] "+r"(w), [out] "+r"(out), [left] access(left) \
                      : [pairs] "i"(aboard_four_pixels_channels(p) / 2), [chunks] "i"(p->chunks), [distance] "i"(p->distance), \
                        [taps] "i"(p->taps), [rows] "i"(p->rows), [advance] "i"(advance), \
-                       [words] "i"(p->words), [begun] "i"(p->begun), [held] "i"(held), [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
+                       [words] "i"(p->words), [begun] "i"(p->begun), [ends] "i"(p->ends), [held] "i"(held), [step] "i"(step), [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
                        [zero_point] "i"(p->epilogue.zero_point) \
                      : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7")
 
 /* clang-format on */
 
-#define ABOARD_FOUR_PIXELS_RUN(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_RUN, length)
-#define ABOARD_FOUR_PIXELS_WINDOWS(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_WINDOWS, length)
-#define ABOARD_FOUR_PIXELS_LOOPED(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_LOOPED, length)
+#define ABOARD_FOUR_PIXELS_RUN(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_RUN, "=&r", length)
+#define ABOARD_FOUR_PIXELS_WINDOWS(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_WINDOWS, "=&r", length)
+#define ABOARD_FOUR_PIXELS_LOOPED(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_LOOPED, "=&r", length)
+#define ABOARD_FOUR_PIXELS_BYTES(length)                                                                               \
+    ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_GATHERED("vldrb.u8"), "+r", length)
+#define ABOARD_FOUR_PIXELS_HALVES(length)                                                                              \
+    ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_GATHERED("vldrh.u16"), "+r", length)
+#define ABOARD_FOUR_PIXELS_WORDS(length)                                                                               \
+    ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_GATHERED("vldrw.u32"), "+r", length)
+
+/** The register that holds results: the one of further chunks of a run, or that of the fourth pixel. */
+ABOARD_INLINE int32_t aboard_four_pixels_held(const aboard_conv2d_four_pixels_mve_t *p) {
+    return p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER || p->chunks == 1 || !p->words ? 6 : 3;
+}
+
+/** Instructions that repeat in a run, beside those of its text. */
+ABOARD_INLINE int32_t aboard_four_pixels_repeated(const aboard_conv2d_four_pixels_mve_t *p) {
+    const int32_t run = ABOARD_MVE_FOUR_PIXELS_RUN_LENGTH * (p->chunks - 2);
+    return (1 + p->words) * run + p->words * ABOARD_MVE_FOUR_PIXELS_EPILOGUE_LENGTH;
+}
 
 /** Computes all channels of four pixels, whose first window is at `x`. */
 ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, const int8_t *w,
@@ -123,20 +147,36 @@ ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, 
     const int32_t advance =
         p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER ? aboard_mve_line_buffer_stride(&p->line_buffer) : 0;
     const int32_t row = p->chunks * (ABOARD_MVE_FOUR_PIXELS_CHUNK_LENGTH + ABOARD_MVE_FOUR_PIXELS_TAP_LENGTH * p->taps);
-    /* The register that holds results: the one of further chunks of a run, or that of the fourth pixel. */
-    const int32_t held = p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER || p->chunks == 1 || !p->words ? 6 : 3;
+    const int32_t held = aboard_four_pixels_held(p);
+    const int32_t step = 0;
     const int32_t copies = 1 + p->words;
     const int32_t epilogues = p->words * ABOARD_MVE_FOUR_PIXELS_EPILOGUE_LENGTH;
     int32_t left;
     if (p->source != ABOARD_FOUR_PIXELS_LINE_BUFFER) {
-        ABOARD_MVE_SIZED(copies * ABOARD_MVE_FOUR_PIXELS_RUN_LENGTH * (p->chunks - 2) + epilogues,
-                         ABOARD_FOUR_PIXELS_RUN);
+        ABOARD_MVE_SIZED(aboard_four_pixels_repeated(p), ABOARD_FOUR_PIXELS_RUN);
     } else if (p->rows * p->chunks * p->taps <= ABOARD_FOUR_PIXELS_UNROLLED) {
         ABOARD_MVE_SIZED(copies * p->rows * (row + 2) - 2 * ABOARD_MVE_FOUR_PIXELS_ROW_LINES + epilogues,
                          ABOARD_FOUR_PIXELS_WINDOWS);
     } else {
         ABOARD_MVE_SIZED(copies * (row + p->rows) - ABOARD_MVE_FOUR_PIXELS_ROW_LINES + epilogues,
                          ABOARD_FOUR_PIXELS_LOOPED);
+    }
+}
+
+/** Computes all channels of four pixels, whose windows are gathered from `x` on in units with offsets at `w`. */
+ABOARD_INLINE void aboard_four_pixels_gathered(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x,
+                                               const int8_t *w, const aboard_four_pixels_table_t *table,
+                                               int8_t *columns, int8_t *out) {
+    const int32_t held = aboard_four_pixels_held(p);
+    const int32_t step = p->line_buffer.stride_w * aboard_mve_line_buffer_pixel(&p->line_buffer);
+    const int32_t advance = 0;
+    int8_t *left = columns;
+    if (p->unit == 1) {
+        ABOARD_MVE_SIZED(aboard_four_pixels_repeated(p), ABOARD_FOUR_PIXELS_BYTES);
+    } else if (p->unit == 2) {
+        ABOARD_MVE_SIZED(aboard_four_pixels_repeated(p), ABOARD_FOUR_PIXELS_HALVES);
+    } else {
+        ABOARD_MVE_SIZED(aboard_four_pixels_repeated(p), ABOARD_FOUR_PIXELS_WORDS);
     }
 }
 
@@ -170,6 +210,7 @@ ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, 
             memcpy(constants[channel] + p->begun, w, bytes);
             w += bytes;
         }
+        w += p->ends ? 8 : 0;
         for (int32_t lane = 0; lane < 8; ++lane) {
             const int32_t *const c = constants[lane % 2];
             /* With words, lanes are channels 0 and 2, and then 1 and 3. */

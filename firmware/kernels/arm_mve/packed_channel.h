@@ -79,7 +79,7 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
                      : [single] "i"(single), [at] "i"(single ? 3 : 2), [shift] "i"(p->epilogue.shift), \
                        [zero_point] "i"(p->epilogue.zero_point), [low] "i"(p->epilogue.low), \
                        [high] "i"(p->epilogue.high), [step] "i"(step), [groups] "i"(groups), [rest] "i"(rest), \
-                       [skip_low] "i"(skip & 4095), [skip_high] "i"(skip & ~4095), [strip_bytes] "i"(strip_bytes), \
+                       [skip] "i"(skip), [strip_bytes] "i"(strip_bytes), \
                        [pairs] "i"(p->pairs), [passes] "i"(passes), [next_strip] "i"(next_strip), [next_out] "i"(next_out), \
                        [parts] "i"(parts), [columns] "i"(p->along.parts), [jump] "i"(jump) \
                      : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7")

@@ -49,6 +49,9 @@ typedef struct {
     int32_t form;                          /**< ABOARD_DEPTHWISE_PACKED_FOUR, _ONE, _ONE_AXIS or _PARTS. */
     int32_t lines;                         /**< Lines of results across that are computed together: 2, or 1. */
     int32_t slab;       /**< Number of such groups of lines that are packed before any is computed. */
+    int32_t shared;     /**< 1: all lines of a channel are one run of instructions, which share groups of results; form
+                             FOUR with a single rounding, in a slab of the whole image. */
+    int32_t columns;    /**< 1: lines across are few, and are packed together, see packed_columns.h. */
     int32_t pairs;      /**< 1: two groups of results in a loop, for speed; 0 in the form PARTS. */
     int32_t stripes;    /**< 1: lines are rows, and a call computes some of them; 0: a call computes all lines. */
     aboard_view_t in;   /**< For stripes: any view of one image. */

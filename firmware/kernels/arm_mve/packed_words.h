@@ -4,10 +4,10 @@
  * The instructions of depthwise_packed.h: windows of a channel with pixels packed in words, eight results at a time.
  *
  * Operands are in registers with odd numbers, because the even ones hold sums: `strip`, `table`, `record` and `out` are
- * addresses, `left` counts. Literals are `step`, `groups`, `rest`, `skip_low`, `skip_high`, `strip_bytes`, and
- * `single`, `shift`, `zero_point`, `low` and `high` of the epilogue. All vector registers are used: q1 and q5 for
- * addresses, q2 for the addresses of results or the multiplier, q4 to q7 for weights, q6 for a multiplier, q0 and q3
- * for words and sums. Sums begin with the bias, which an instruction loads into all eight.
+ * addresses, `left` counts. Literals are `step`, `groups`, `rest`, `skip`, `strip_bytes`, and `single`, `shift`,
+ * `zero_point`, `low` and `high` of the epilogue. All vector registers are used: q1 and q5 for addresses, q2 for the
+ * addresses of results or the multiplier, q4 to q7 for weights, q6 for a multiplier, q0 and q3 for words and sums. Sums
+ * begin with the bias, which an instruction loads into all eight.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_PACKED_WORDS_H
 #define ABOARD_KERNELS_ARM_MVE_PACKED_WORDS_H
@@ -131,32 +131,35 @@ typedef struct {
     ".endif\n\t" \
     ABOARD_DEPTHWISE_PACKED_NARROW
 
-/** A whole group of results, at the addresses `at`. */
-#define ABOARD_DEPTHWISE_PACKED_GROUP(group, at) \
+/** A whole group of results, at the addresses `at`, and `skip` bytes further to the next. */
+#define ABOARD_DEPTHWISE_PACKED_GROUP(group, at, skip) \
     group \
     "vstrb.16 q0, [%[out], " at "]\n\t" \
-    "addw %[out], %[out], %[skip_low]\n\t" \
-    ".if %c[skip_high]\n\t" \
-    "add %[out], %[out], %[skip_high]\n\t" \
+    "addw %[out], %[out], #(" skip ") & 4095\n\t" \
+    ".if (" skip ") & ~4095\n\t" \
+    "add %[out], %[out], #(" skip ") & ~4095\n\t" \
     ".endif\n\t"
 
-/** All groups of a line: whole groups in a loop, by `pairs` two at a time, and a last group whose results are given by
- * `rest`. An odd number of groups begins with the second of two. */
-#define ABOARD_DEPTHWISE_PACKED_ALL(group, at) \
-    ".if %c[groups]\n\t" \
-    "mov %[left], #(%c[groups] + %c[pairs]) >> %c[pairs]\n\t" \
-    ".if %c[pairs] && %c[groups] & 1\n\t" \
+/** Whole groups in a loop, by `pairs` two at a time. An odd number of groups begins with the second of two. */
+#define ABOARD_DEPTHWISE_PACKED_WHOLE(group, at, groups, skip) \
+    ".if " groups "\n\t" \
+    "mov %[left], #(" groups " + %c[pairs]) >> %c[pairs]\n\t" \
+    ".if %c[pairs] && (" groups ") & 1\n\t" \
     "b 3f\n\t" \
     ".endif\n\t" \
     "1:\n\t" \
     ".if %c[pairs]\n\t" \
-    ABOARD_DEPTHWISE_PACKED_GROUP(group, at) \
+    ABOARD_DEPTHWISE_PACKED_GROUP(group, at, skip) \
     "3:\n\t" \
     ".endif\n\t" \
-    ABOARD_DEPTHWISE_PACKED_GROUP(group, at) \
+    ABOARD_DEPTHWISE_PACKED_GROUP(group, at, skip) \
     "subs %[left], %[left], #1\n\t" \
     "bne 1b\n\t" \
-    ".endif\n\t" \
+    ".endif\n\t"
+
+/** All groups of a line: whole groups, and a last group whose results are given by `rest`. */
+#define ABOARD_DEPTHWISE_PACKED_ALL(group, at) \
+    ABOARD_DEPTHWISE_PACKED_WHOLE(group, at, "%c[groups]", "%c[skip]") \
     ".if %c[rest]\n\t" \
     "movw %[left], %[rest]\n\t" \
     group \
@@ -205,40 +208,49 @@ typedef struct {
     ABOARD_DEPTHWISE_PACKED_LINES(ABOARD_DEPTHWISE_PACKED_ALL(ABOARD_DEPTHWISE_PACKED_BEGIN sums \
         ABOARD_DEPTHWISE_PACKED_EPILOGUE("q6", "q6"), "q2"), next)
 
-#define ABOARD_DEPTHWISE_PACKED_FOUR_TEXT \
+/** First addresses, weights and constants for two lines. */
+#define ABOARD_DEPTHWISE_PACKED_FOUR_BEGIN \
     ABOARD_DEPTHWISE_PACKED_START \
     "vldrw.32 q4, [%[record], #4]\n\t" \
     "vldrw.32 q5, [%[record]]\n\t" \
     "vshl.i32 q6, q4, #8\n\t" \
     "vshl.i32 q7, q5, #8\n\t" \
-    ABOARD_DEPTHWISE_PACKED_CONSTANTS("q2") \
-    ABOARD_DEPTHWISE_PACKED_FULL( \
-        ABOARD_DEPTHWISE_PACKED_LOAD("q1") \
-        ABOARD_DEPTHWISE_PACKED_SUM("r0", "q4") \
-        ABOARD_DEPTHWISE_PACKED_SUM("r2", "q5") \
-        ABOARD_DEPTHWISE_PACKED_SUM("r8", "q6") \
-        ABOARD_DEPTHWISE_PACKED_SUM("r10", "q7") \
-        ABOARD_DEPTHWISE_PACKED_LOAD("q1") \
-        ABOARD_DEPTHWISE_PACKED_SUM("r4", "q4") \
-        ABOARD_DEPTHWISE_PACKED_SUM("r6", "q5") \
-        ABOARD_DEPTHWISE_PACKED_SUM("r12", "q6") \
-        ABOARD_DEPTHWISE_PACKED_SUM("lr", "q7"))
+    ABOARD_DEPTHWISE_PACKED_CONSTANTS("q2")
+
+#define ABOARD_DEPTHWISE_PACKED_FOUR_SUMS \
+    ABOARD_DEPTHWISE_PACKED_LOAD("q1") \
+    ABOARD_DEPTHWISE_PACKED_SUM("r0", "q4") \
+    ABOARD_DEPTHWISE_PACKED_SUM("r2", "q5") \
+    ABOARD_DEPTHWISE_PACKED_SUM("r8", "q6") \
+    ABOARD_DEPTHWISE_PACKED_SUM("r10", "q7") \
+    ABOARD_DEPTHWISE_PACKED_LOAD("q1") \
+    ABOARD_DEPTHWISE_PACKED_SUM("r4", "q4") \
+    ABOARD_DEPTHWISE_PACKED_SUM("r6", "q5") \
+    ABOARD_DEPTHWISE_PACKED_SUM("r12", "q6") \
+    ABOARD_DEPTHWISE_PACKED_SUM("lr", "q7")
+
+#define ABOARD_DEPTHWISE_PACKED_FOUR_TEXT \
+    ABOARD_DEPTHWISE_PACKED_FOUR_BEGIN \
+    ABOARD_DEPTHWISE_PACKED_FULL(ABOARD_DEPTHWISE_PACKED_FOUR_SUMS)
 
 #define ABOARD_DEPTHWISE_PACKED_TWO_SUMS(first, second) \
     ABOARD_DEPTHWISE_PACKED_LOAD("q1") \
     ABOARD_DEPTHWISE_PACKED_SUM(first, "q4") \
     ABOARD_DEPTHWISE_PACKED_SUM(second, "q5")
 
+/** Eight results of one line. */
+#define ABOARD_DEPTHWISE_PACKED_TWO_ALL \
+    ABOARD_DEPTHWISE_PACKED_TWO_SUMS("r0", "r2") \
+    ABOARD_DEPTHWISE_PACKED_TWO_SUMS("r4", "r6") \
+    ABOARD_DEPTHWISE_PACKED_TWO_SUMS("r8", "r10") \
+    ABOARD_DEPTHWISE_PACKED_TWO_SUMS("r12", "lr")
+
 #define ABOARD_DEPTHWISE_PACKED_TWO_TEXT \
     ABOARD_DEPTHWISE_PACKED_START \
     "vldrw.32 q4, [%[record], #4]\n\t" \
     "vldrw.32 q5, [%[record]]\n\t" \
     ABOARD_DEPTHWISE_PACKED_CONSTANTS("q6") \
-    ABOARD_DEPTHWISE_PACKED_GROUPS( \
-        ABOARD_DEPTHWISE_PACKED_TWO_SUMS("r0", "r2") \
-        ABOARD_DEPTHWISE_PACKED_TWO_SUMS("r4", "r6") \
-        ABOARD_DEPTHWISE_PACKED_TWO_SUMS("r8", "r10") \
-        ABOARD_DEPTHWISE_PACKED_TWO_SUMS("r12", "lr"), "")
+    ABOARD_DEPTHWISE_PACKED_GROUPS(ABOARD_DEPTHWISE_PACKED_TWO_ALL, "")
 
 #define ABOARD_DEPTHWISE_PACKED_ONE_AXIS_TEXT \
     ABOARD_DEPTHWISE_PACKED_START \

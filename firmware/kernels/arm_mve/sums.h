@@ -52,11 +52,13 @@ typedef struct {
 #define ABOARD_MVE_MLA "vmladava.s8"
 
 /** Eight sums become two vectors: the first from r0 to r6, the second from r8 to lr. */
-#define ABOARD_MVE_GATHER \
-    "vmov %q[a][2], %q[a][0], r0, r4\n\t" \
-    "vmov %q[a][3], %q[a][1], r2, r6\n\t" \
-    "vmov %q[b][2], %q[b][0], r8, r12\n\t" \
-    "vmov %q[b][3], %q[b][1], r10, lr\n\t"
+#define ABOARD_MVE_GATHER_INTO(a, b) \
+    "vmov " a "[2], " a "[0], r0, r4\n\t" \
+    "vmov " a "[3], " a "[1], r2, r6\n\t" \
+    "vmov " b "[2], " b "[0], r8, r12\n\t" \
+    "vmov " b "[3], " b "[1], r10, lr\n\t"
+
+#define ABOARD_MVE_GATHER ABOARD_MVE_GATHER_INTO("%q[a]", "%q[b]")
 
 /** All sums become 0. */
 #define ABOARD_MVE_CLEAR \
@@ -85,25 +87,29 @@ typedef struct {
     "addw %[x0], %[x0], %[advance]\n\t" \
     "addw %[x1], %[x1], %[advance]\n\t"
 
-/** A chunk of inputs times the same chunk of eight channels. */
+/** A chunk of inputs, in `x`, times the same chunk of eight channels, which goes through `b` and `c`. */
+#define ABOARD_MVE_EIGHT_PRODUCTS(op, x, b, c) \
+    "vldrw.32 " b ", [%[w]], #16\n\t" \
+    "vldrw.32 " c ", [%[w]], #16\n\t" \
+    op " r0, " x ", " b "\n\t" \
+    "vldrw.32 " b ", [%[w]], #16\n\t" \
+    op " r2, " x ", " c "\n\t" \
+    "vldrw.32 " c ", [%[w]], #16\n\t" \
+    op " r4, " x ", " b "\n\t" \
+    "vldrw.32 " b ", [%[w]], #16\n\t" \
+    op " r6, " x ", " c "\n\t" \
+    "vldrw.32 " c ", [%[w]], #16\n\t" \
+    op " r8, " x ", " b "\n\t" \
+    "vldrw.32 " b ", [%[w]], #16\n\t" \
+    op " r10, " x ", " c "\n\t" \
+    "vldrw.32 " c ", [%[w]], #16\n\t" \
+    op " r12, " x ", " b "\n\t" \
+    op " lr, " x ", " c "\n\t"
+
+/** The next chunk of inputs times the same chunk of eight channels. */
 #define ABOARD_MVE_EIGHT_CHUNK(op) \
     "vldrb.8 %q[a], [%[x]], #16\n\t" \
-    "vldrw.32 %q[b], [%[w]], #16\n\t" \
-    "vldrw.32 %q[c], [%[w]], #16\n\t" \
-    op " r0, %q[a], %q[b]\n\t" \
-    "vldrw.32 %q[b], [%[w]], #16\n\t" \
-    op " r2, %q[a], %q[c]\n\t" \
-    "vldrw.32 %q[c], [%[w]], #16\n\t" \
-    op " r4, %q[a], %q[b]\n\t" \
-    "vldrw.32 %q[b], [%[w]], #16\n\t" \
-    op " r6, %q[a], %q[c]\n\t" \
-    "vldrw.32 %q[c], [%[w]], #16\n\t" \
-    op " r8, %q[a], %q[b]\n\t" \
-    "vldrw.32 %q[b], [%[w]], #16\n\t" \
-    op " r10, %q[a], %q[c]\n\t" \
-    "vldrw.32 %q[c], [%[w]], #16\n\t" \
-    op " r12, %q[a], %q[b]\n\t" \
-    op " lr, %q[a], %q[c]\n\t"
+    ABOARD_MVE_EIGHT_PRODUCTS(op, "%q[a]", "%q[b]", "%q[c]")
 
 /** Instructions that repeat for a chunk: of aboard_mve_pair and of aboard_mve_eight. */
 #define ABOARD_MVE_PAIR_REPEATED 14

@@ -221,7 +221,7 @@ class MveS8(Implementation):
         if found is None:
             unrolled, staged = self.knob("unroll", UNROLLED), self.knob("staged", 0) == 1
             return _pixel_pairs(node, x, y, matrix, result, unrolled, staged=staged)
-        found = four_pixels.priced(node, found, y, flash_price(target))
+        found = four_pixels.priced(node, found, y, result, flash_price(target))
         return _four_pixels(node, x, y, found, matrix, result)
 
 

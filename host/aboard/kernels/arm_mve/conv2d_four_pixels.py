@@ -48,6 +48,12 @@ _SAVED, _AGAIN = 5, 2
 #: Sums of two channels, and bytes of the copies of their biases.
 _SUMS, _COPIES = 8, 24
 
+#: Instructions that -1 and the zero point save if they are constants, and their bytes.
+_ENDS_SAVED, _ENDS = 3, 8
+
+#: Most chunks of gathered windows whose offsets stay in registers.
+_MOST_KEPT = 3
+
 #: With fewer pixels than this, pixel pairs are faster.
 _LEAST_PIXELS = 3
 
@@ -84,7 +90,9 @@ class FourPixels:
         keeps: True if the line buffer keeps its content from one row of results to the next.
         words: True if four channels of a pixel are written as a word.
         begun: True if sums begin with biases from a copy for each pixel.
+        ends: True if constants of two channels end with -1 and the zero point, for two roundings.
         gather: The units that windows are gathered in for IM2COL; None if rows are copied.
+        whole_rows: True if rows of the result are whole groups of four pixels with gathered windows of few chunks.
     """
 
     source: Source
@@ -99,17 +107,21 @@ class FourPixels:
     keeps: bool = True
     words: bool = False
     begun: bool = False
+    ends: bool = False
     gather: Gather | None = None
+    whole_rows: bool = False
 
     @property
     def function(self) -> str:
         """The C function for windows of contiguous rows."""
+        if self.whole_rows:
+            return FUNCTION + "_whole_rows"
         return FUNCTION + ("_gathered" if self.gather is not None else "")
 
     @property
     def offsets(self) -> tuple[ConstantArg, ...]:
         """The argument behind the weights: offsets of the units of a window, if it is gathered."""
-        if self.gather is None:
+        if self.gather is None or self.whole_rows:
             return ()
         return (ConstantArg(PackedConstant("offsets", self.gather.offsets(), align=CHUNK)),)
 
@@ -120,7 +132,7 @@ class FourPixels:
 
     def params(self) -> Mapping[str, Literal]:
         """Returns the fields of `aboard_conv2d_four_pixels_mve_t` after the views."""
-        names = ("source", "joined", "rows", "taps", "chunks", "distance", "exact", "words", "begun")
+        names = ("source", "joined", "rows", "taps", "chunks", "distance", "exact", "words", "begun", "ends")
         return {name: int(getattr(self, name)) for name in names} | {"unit": self.gather.unit if self.gather else 0}
 
     def scratch(self, buffer_bytes: int) -> Scratch:
@@ -174,20 +186,26 @@ def possible(node: Node, x: View, y: View, result: EpilogueMve, *, sliding: bool
     return [each for each in found if each is not None]
 
 
-def priced(node: Node, found: FourPixels, y: View, price: float) -> FourPixels:
-    """Returns the source of windows with results in words, and with copies of biases, if these are worth their flash.
+def priced(node: Node, found: FourPixels, y: View, result: EpilogueMve, price: float) -> FourPixels:
+    """Returns the source of windows with results in words, and with further constants, if these are worth their flash.
 
     Args:
         node: A convolution.
         found: The source of its windows.
         y: View of the result.
+        result: The epilogue of its sums.
         price: Instructions that a byte of flash must save.
     """
     channels, runs = y.channels // groups(node), math.ceil(y.rows * y.cols / PIXELS)
     row = found.chunks * (_CHUNK + _TAP * found.taps)
     unrolled = found.rows * found.chunks * found.taps <= _UNROLLED
     # Sums of a loop over rows must begin with something.
-    copies = replace(found, begun=runs * (1 if unrolled else _SUMS + 1) >= price * _COPIES)
+    negative = not result.is_single and bool(np.all(result.rows[-1] < 0))
+    copies = replace(
+        found,
+        begun=runs * (1 if unrolled else _SUMS + 1) >= price * _COPIES,
+        ends=negative and runs * _ENDS_SAVED >= price * _ENDS,
+    )
     if channels % QUAD or not aligned(y):
         return copies
     code = _INSTRUCTION * (row * (found.rows if unrolled else 1) + _EPILOGUE)
@@ -252,9 +270,12 @@ def _im2col(node: Node, x: View, y: View) -> FourPixels | None:
     if distance + (chunks - 1) * CHUNK > _MAX_OFFSET:
         return None
     joined = 0 if scattered(node) else _joined(y)
+    step = attrs.strides[1] * (x.channels if cols else x.pixel_stride)
+    whole_rows = gather is not None and y.cols % PIXELS == 0 and chunks <= _MOST_KEPT and 0 <= step <= _MAX_ADVANCE
     return FourPixels(
-        Source.IM2COL, joined, cols, 1, 1, chunks, distance, exact=True, keeps=keeps_lines(node, y), gather=gather
-    )
+        Source.IM2COL, joined, cols, 1, 1, chunks, distance, exact=True, keeps=keeps_lines(node, y), gather=gather,
+        whole_rows=whole_rows,
+    )  # fmt: skip
 
 
 def _gather(node: Node, x: View, cols: int) -> Gather | None:
@@ -300,5 +321,9 @@ def pack(found: FourPixels, matrix: Array, result: EpilogueMve) -> PackedConstan
     words = np.ascontiguousarray(constants.astype("<i4"))
     begin = np.repeat(words[:, :1], PIXELS, 1) if found.begun else words[:, :0]
     tail = words[:, 1:] if found.begun else words
-    parts = [np.ascontiguousarray(each).view(np.int8).reshape(pairs, -1) for each in (begin, weights, tail)]
-    return PackedConstant("weights", np.concatenate(parts, 1), align=CHUNK)
+    ends = np.tile(np.array([-1, result.params["zero_point"]], "<i4"), (pairs if found.ends else 0, 1))
+    parts = [np.ascontiguousarray(each).view(np.int8).reshape(pairs, -1) for each in (begin, weights, tail, ends)]
+    stream = np.concatenate(parts, 1)
+    if found.gather is not None and found.whole_rows:
+        stream = np.concatenate([found.gather.offsets(), stream.reshape(-1)])
+    return PackedConstant("weights", stream, align=CHUNK)

@@ -13,6 +13,7 @@ from aboard.kernels import weights as packing
 from aboard.kernels.arm_mve import depthwise_packed as packed
 from aboard.kernels.arm_mve import packed_words as records
 from aboard.kernels.arm_mve.epilogue import LANES, EpilogueForm, EpilogueMve, epilogue, refusal
+from aboard.kernels.arm_mve.packed_layer import MOST_WHOLE_BYTES, PackedGeometry
 from aboard.kernels.contract import (
     ConstantArg,
     Implementation,
@@ -109,7 +110,7 @@ class MveS8(Implementation):
             *([_SIXTEEN] if _sixteen_at_once(node) else []),
             *(g.name for g in found),
         ]
-        by_rows = [g for g in found if g.across.number == 0 and g.whole_bytes <= packed.MOST_WHOLE_BYTES]
+        by_rows = [g for g in found if g.across.number == 0 and g.whole_bytes <= MOST_WHOLE_BYTES]
         parts = int(not by_rows[0].whole) if by_rows else 0
         return (
             Knob("form", tuple(dict.fromkeys(names)), "Sixteen channels at once, or how pixels are packed in words."),
@@ -120,7 +121,7 @@ class MveS8(Implementation):
             ),
         )
 
-    def _chosen(self, node: Node) -> packed.PackedGeometry | None:
+    def _chosen(self, node: Node) -> PackedGeometry | None:
         """Returns the geometry of packed pixels; None for sixteen channels at once."""
         form = self.tuned.values.get("form")
         if form == _SIXTEEN:
@@ -130,7 +131,7 @@ class MveS8(Implementation):
         in_parts = self.tuned.values.get("in_parts")
         if found is None or in_parts is None or found.across.number == 1:
             return found
-        return replace(found, in_parts=bool(in_parts) or found.whole_bytes > packed.MOST_WHOLE_BYTES)
+        return replace(found, in_parts=bool(in_parts) or found.whole_bytes > MOST_WHOLE_BYTES)
 
     @override
     def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:
@@ -165,7 +166,7 @@ class MveS8(Implementation):
         found = self._chosen(node)
         return 1.0 if found is None else packed.growth(node, found, rows)
 
-    def _geometry(self, node: Node, x: View, y: View) -> packed.PackedGeometry | None:
+    def _geometry(self, node: Node, x: View, y: View) -> PackedGeometry | None:
         """Returns the geometry of packed pixels for two views; None for sixteen channels at once."""
         found = self._chosen(node)
         if found is None:
@@ -221,7 +222,7 @@ def _sixteen_at_once(node: Node) -> bool:
     return few_taps and attrs.dilations == (1, 1) and op.depth_multiplier(node) == 1
 
 
-def _chosen(node: Node) -> packed.PackedGeometry | None:
+def _chosen(node: Node) -> PackedGeometry | None:
     return packed.chosen(node, _epilogue(node), alone=not _sixteen_at_once(node))
 
 

@@ -10,25 +10,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from enum import IntEnum
+from dataclasses import replace
 
 from aboard.ir import Node
+from aboard.kernels.arm_mve.conv2d_four_pixels import aligned
 from aboard.kernels.arm_mve.epilogue import EpilogueForm, EpilogueMve
+from aboard.kernels.arm_mve.packed_layer import (
+    BLOCK,
+    CALL,
+    GROUP,
+    PACK,
+    PART,
+    ImageAxis,
+    PackedGeometry,
+    Packing,
+)
 from aboard.kernels.contract import Literal, View
 from aboard.ops.conv2d import attributes, window
 from aboard.ops.weighted import INPUT
 
 HEADER = "arm_mve/depthwise_packed.h"
 
-#: Channels packed at once, and bytes of a vector of weights.
-BLOCK = 16
-
-#: Largest size of the strips of all lines of an image, in bytes, for copying all lines together: by choice, and at all.
-_WHOLE_BYTES, MOST_WHOLE_BYTES = 6144, 32768
-
-#: Largest offset of eight scattered results, largest step between loads, and largest distance of two parts or strips.
-_MAX_SCATTER, _MAX_STEP, _MAX_STRIP = 0xFFFF, 508, 0xFFFF
+#: Largest step between loads, and largest distance of two parts or strips.
+_MAX_STEP, _MAX_STRIP = 508, 0xFFFF
 
 #: Longest line of taps for which four windows fit a vector.
 _MAX_LINE = 13
@@ -39,162 +43,17 @@ MOST_PARTS = 16
 #: Largest stride along words.
 MOST_STRIDE = _MAX_STEP // (4 * BLOCK)
 
-#: Instructions per channel and line outside of groups of eight results; in stripes results are found anew for each.
-_CALL, _CALL_IN_STRIPES = 20, 35
+#: Instructions per channel and line outside of groups in stripes, where results are found anew for each.
+_CALL_IN_STRIPES = 35
+
+#: Lines of an image that are packed together, and the largest offsets between its pixels and between its lines.
+_STRIPS, _MOST_APART, _MOST_ADVANCE = 3, 508, 4095
 
 #: Bytes of an instruction.
 _INSTRUCTION = 4
 
 #: Instructions of the other kernel for sixteen channels: per tap, per pixel and per row.
 _OTHER_TAP, _OTHER_PIXEL, _OTHER_ROW = 9.5, 36, 60
-
-
-class Packing(IntEnum):
-    """ABOARD_DEPTHWISE_PACKED_FOUR, _ONE, _ONE_AXIS and _PARTS."""
-
-    FOUR = 0
-    ONE = 1
-    ONE_AXIS = 2
-    PARTS = 3
-
-
-#: Instructions per group of eight results; for windows of parts without those of each part.
-_GROUP = {Packing.FOUR: 25, Packing.ONE: 30, Packing.ONE_AXIS: 25, Packing.PARTS: 26}
-
-#: Instructions per part of a window and group of eight results, and for packing a word of sixteen channels.
-_PART, _PACK = 19, 14
-
-
-@dataclass(frozen=True)
-class ImageAxis:
-    """One of the two axes of an image: `aboard_depthwise_packed_axis_t` without its bytes.
-
-    Attributes:
-        number: 0 for rows, 1 for columns.
-        inputs: Pixels of the input.
-        outputs: Pixels of the result.
-        taps: Taps of a window.
-        stride: Pixels from one window to the next.
-        dilation: Pixels from one tap to the next.
-        pad: Pixels of padding before the first.
-        padded: True with padding on either side.
-    """
-
-    number: int
-    inputs: int
-    outputs: int
-    taps: int
-    stride: int
-    dilation: int
-    pad: int
-    padded: bool
-
-    @property
-    def parts(self) -> int:
-        """Groups of four taps."""
-        return -(-self.taps // 4)
-
-
-@dataclass(frozen=True)
-class PackedGeometry:
-    """The geometry of a layer.
-
-    Attributes:
-        packing: Content of a vector of four words.
-        across: ImageAxis of which four neighbours share a word.
-        along: ImageAxis of consecutive words.
-        lines: Lines of results that are computed together.
-        in_parts: True to copy lines as they are needed, False to copy all together; None for what their size allows.
-    """
-
-    packing: Packing
-    across: ImageAxis
-    along: ImageAxis
-    lines: int
-    in_parts: bool | None = None
-
-    @property
-    def function(self) -> str:
-        """The C function."""
-        return "aboard_depthwise_packed_mve" + ("_parts" if self.packing is Packing.PARTS else "")
-
-    @property
-    def name(self) -> str:
-        """Name in tuning records, unique among the geometries of a node."""
-        axis = ("rows", "cols")[self.across.number]
-        return f"{self.packing.name.lower()}_{axis}_{self.lines}"
-
-    def groups(self, lines: int) -> int:
-        """Groups of eight results in `lines` lines."""
-        return -(-self.along.outputs // (8 // lines))
-
-    def reached(self, lines: int) -> int:
-        """Words of a channel in a strip up to the last load."""
-        results = self.groups(lines) * 8 // lines
-        if self.packing is Packing.ONE_AXIS:
-            return results // 4 + 3
-        if self.packing is Packing.FOUR:
-            return results + 2
-        return (results - 1) * self.along.stride + (4 * self.parts[1] - 1) * self.along.dilation + 1
-
-    @property
-    def parts(self) -> tuple[int, int]:
-        """Parts of a window across and along."""
-        return (self.across.parts, self.along.parts) if self.packing is Packing.PARTS else (1, 1)
-
-    @property
-    def places(self) -> int:
-        """Words of a channel in a strip."""
-        if self.packing is Packing.ONE_AXIS:
-            return max(self.reached(self.lines), -(-self.along.inputs // 4))
-        return self.reached(self.lines)
-
-    @property
-    def beyond(self) -> int:
-        """Words of a channel that the loads of a single last line read beyond its strip."""
-        return max(0, self.reached(1) - self.places)
-
-    @property
-    def passes(self) -> int:
-        """Passes over an image, each of `lines` lines."""
-        return -(-self.across.outputs // self.lines)
-
-    @property
-    def strips(self) -> int:
-        """Strips of a pass."""
-        return self.lines if self.packing is Packing.ONE else self.parts[0]
-
-    @property
-    def whole(self) -> bool:
-        """True if all lines of an image are copied together, for every view."""
-        return self.whole_bytes <= _WHOLE_BYTES if self.in_parts is None else not self.in_parts
-
-    @property
-    def whole_bytes(self) -> int:
-        """Bytes of the strips of all lines."""
-        return self.passes * self.strips * self.places * 4 * BLOCK
-
-    @property
-    def cost(self) -> float:
-        """Instructions per channel of an image, without packing that takes as long as what the other kernel copies."""
-        pairs, single = divmod(self.across.outputs, self.lines)
-        groups = pairs * self.groups(self.lines) + single * self.groups(1)
-        found = groups * _GROUP[self.packing] + self.passes * _CALL
-        if self.packing is Packing.PARTS:
-            packed = self.passes * self.strips * self.places * _PACK / BLOCK
-            return found + groups * math.prod(self.parts) * _PART + packed
-        return found
-
-    def fits(self, y: View) -> bool:
-        """True if one instruction can scatter the results of a group into a view."""
-        strides = (y.row_stride, y.pixel_stride)
-        along, across = strides[self.along.number], strides[self.across.number]
-        single = self.lines == 1 or self.across.outputs % 2 or y.buffer_rows < y.rows
-        if y.buffer_rows < y.rows:
-            # The two lines may be the first and the last row of the rolling buffer.
-            across *= max(y.buffer_rows - 1, 1)
-        furthest = max(7 * along if single else 0, 3 * along + across if self.lines == 2 else 0)
-        return min(strides) >= 0 and furthest <= _MAX_SCATTER
 
 
 def _axes(node: Node) -> tuple[ImageAxis, ImageAxis]:
@@ -254,8 +113,26 @@ def possible(node: Node, result: EpilogueMve) -> list[PackedGeometry]:
     """
     if result.form is EpilogueForm.DOUBLE:
         return []
+    x, y = (View.whole(t.shape, 1) for t in (node.input(INPUT), node.output))
+    found = (replace(g, sharing=result.is_single) for g in _geometries(node, y))
     # If an image is copied in parts, the parts are rows, so that the result can overwrite the operand.
-    return [g for g in _geometries(node, View.whole(node.output.shape, 1)) if g.whole or g.across.number == 0]
+    suitable = (g for g in found if (g.whole or g.across.number == 0) and g.fits(y))
+    return sorted(suitable, key=lambda g: (g.cost, not in_columns(g, x)))
+
+
+def in_columns(found: PackedGeometry, x: View) -> bool:
+    """True if all lines across are packed together: few, whole and aligned vectors, within the offsets of loads.
+
+    Args:
+        found: A geometry of lines that are no stripes.
+        x: View of the operand.
+    """
+    apart, advance = x.row_stride, x.pixel_stride
+    if found.across.number == 1:
+        apart, advance = advance, apart
+    near = 0 <= (found.across.inputs - 1) * apart <= _MOST_APART and 0 <= advance <= _MOST_ADVANCE
+    few = found.whole and found.passes <= _STRIPS and x.channels % BLOCK == 0 and aligned(x)
+    return found.packing is Packing.FOUR and found.lines == 2 and near and few
 
 
 def chosen(node: Node, result: EpilogueMve, alone: bool = False) -> PackedGeometry | None:
@@ -290,7 +167,7 @@ def in_pairs(node: Node, found: PackedGeometry, price: float) -> bool:
         return False
     whole = found.along.outputs // (8 // found.lines)
     saved = node.output.shape[0] * node.output.shape[3] * found.passes * (whole // 2 * 2 - whole % 2)
-    return saved >= price * _GROUP[found.packing] * _INSTRUCTION
+    return saved >= price * GROUP[found.packing] * _INSTRUCTION
 
 
 def viewed(node: Node, found: PackedGeometry, y: View) -> PackedGeometry | None:
@@ -326,15 +203,15 @@ def growth(node: Node, found: PackedGeometry, rows: int) -> float:
     whole = found if found.function == striped.function else striped
     stripes, last = divmod(node.output.shape[1], rows)
     work = stripes * _work(striped, rows, _CALL_IN_STRIPES) + _work(striped, last, _CALL_IN_STRIPES)
-    return work / _work(whole, whole.across.outputs, _CALL)
+    return work / _work(whole, whole.across.outputs, CALL)
 
 
 def _work(found: PackedGeometry, lines: int, call: int) -> float:
     """Returns the instructions per channel of some lines of an image, with packing."""
     pairs, single = divmod(lines, found.lines)
     groups = pairs * found.groups(found.lines) + single * found.groups(1)
-    each = _GROUP[found.packing] + (math.prod(found.parts) * _PART if found.packing is Packing.PARTS else 0)
-    packed = (pairs + single) * found.strips * found.places * _PACK / BLOCK
+    each = GROUP[found.packing] + (math.prod(found.parts) * PART if found.packing is Packing.PARTS else 0)
+    packed = (pairs + single) * found.strips * found.places * PACK / BLOCK
     return groups * each + (pairs + single) * call + packed
 
 
@@ -358,6 +235,8 @@ def params(
         "form": int(found.packing),
         "lines": found.lines,
         "slab": found.passes if found.whole else 1,
+        "shared": int(found.shared),
+        "columns": int(not stripes and in_columns(found, x)),
         "pairs": int(pairs),
         "stripes": int(stripes),
         "in": x.literal(),

@@ -25,6 +25,9 @@ from aboard.ops.activation import Activation
 #: Lanes of a vector of accumulators.
 LANES = 4
 
+#: Results without limits.
+LOW, HIGH = -128, 127
+
 #: Largest right shift of the instruction that narrows 32 to 16 bits.
 _MAX_NARROWING = 16
 
@@ -63,7 +66,7 @@ class EpilogueMve:
     @property
     def is_plain_single(self) -> bool:
         """True for a single rounding without limits: the result saturates to int8."""
-        return self.is_single and (self.params["low"], self.params["high"]) == (-128, 127)
+        return self.is_single and (self.params["low"], self.params["high"]) == (LOW, HIGH)
 
     def blocks(self, channels: int = LANES, order: Int64 | None = None) -> Array:
         """Returns the constants as [blocks, kinds, channels of a block], padded with zeros.
@@ -79,6 +82,21 @@ class EpilogueMve:
         return np.ascontiguousarray(lanes.swapaxes(2, 3)).astype(np.int32)
 
 
+@dataclass(frozen=True)
+class UniformMve:
+    """The epilogue of a layer whose results all have the same multiplier and shift.
+
+    Attributes:
+        multiplier: The multiplier.
+        biases: Biases of all channels.
+        params: Fields of the C struct `aboard_mve_epilogue_t`, including the shift.
+    """
+
+    multiplier: int
+    biases: Int64
+    params: Mapping[str, Literal]
+
+
 def epilogue(node: Node, weights: Array, bias: Array | None, activation: Activation, axis: int) -> EpilogueMve:
     """Returns the constants of an INT8 node.
 
@@ -92,15 +110,11 @@ def epilogue(node: Node, weights: Array, bias: Array | None, activation: Activat
     Raises:
         UnsupportedNodeError: The node rounds exactly, and no single rounding does.
     """
-    quant = node.output.quant
-    low, high = activation.range(quant)
-    wide = weights.astype(np.int64)
-    given = np.zeros(len(wide), np.int64) if bias is None else bias.astype(np.int64).reshape(-1)
-    folded = given - node.input(weighted.INPUT).quant.zero_point * wide.sum(1)
+    params, folded = _range(node, activation), _folded(node, weights, bias)
     multiplier, shift = weighted.multipliers(node, axis)
-    params: dict[str, Literal] = {"zero_point": quant.zero_point, "low": low, "high": high}
-    ends = folded + sum_range(wide)
-    single = _single(ends, folded, multiplier, shift, (quant.zero_point, low, high), channel_type(node))
+    ends = folded + sum_range(weights.astype(np.int64))
+    limits = (node.output.quant.zero_point, *activation.range(node.output.quant))
+    single = _single(ends, folded, multiplier, shift, limits, channel_type(node))
     if single is not None:
         narrowing, rows = single
         return EpilogueMve(EpilogueForm.SINGLE, rows, {"form": int(EpilogueForm.SINGLE), "shift": narrowing, **params})
@@ -112,6 +126,41 @@ def epilogue(node: Node, weights: Array, bias: Array | None, activation: Activat
     else:
         form, rows = EpilogueForm.DOUBLE, np.stack([wrap32(folded), np.maximum(shift, 0), multiplier, right])
     return EpilogueMve(form, rows, {"form": int(form), "shift": 0, **params})
+
+
+def uniform(node: Node, weights: Array, bias: Array | None, activation: Activation, axis: int) -> UniformMve | None:
+    """Returns the constants of an INT8 node if all its results are scaled alike, by less than 1 and without limits.
+
+    Args:
+        node: As for `epilogue`, as are the others.
+        weights: Its weights as [output channels, taps].
+        bias: Its bias, or None.
+        activation: Its activation.
+        axis: Axis of the output channels in the node's weights.
+    """
+    multiplier, shift = weighted.multipliers(node, axis)
+    params, right = _range(node, activation), -int(shift.min())
+    alike = bool(np.all(multiplier == multiplier[0]) and np.all(shift == shift[0]))
+    plain = node.attrs.rounding is Rounding.TFLITE and (params["low"], params["high"]) == (LOW, HIGH)
+    if not (alike and plain and 1 <= right <= _MAX_NARROWING):
+        return None
+    form: dict[str, Literal] = {"form": int(EpilogueForm.DOUBLE_RIGHT), "shift": right}
+    return UniformMve(int(multiplier[0]), wrap32(_folded(node, weights, bias)), {**form, **params})
+
+
+def _range(node: Node, activation: Activation) -> dict[str, Literal]:
+    """Returns zero point and limits of the result."""
+    quant = node.output.quant
+    low, high = activation.range(quant)
+    return {"zero_point": quant.zero_point, "low": low, "high": high}
+
+
+def _folded(node: Node, weights: Array, bias: Array | None) -> Int64:
+    """Returns the biases with the zero point of the input."""
+    wide = weights.astype(np.int64)
+    given = np.zeros(len(wide), np.int64) if bias is None else bias.astype(np.int64).reshape(-1)
+    folded: Int64 = given - node.input(weighted.INPUT).quant.zero_point * wide.sum(1)
+    return folded
 
 
 def refusal(node: Node, activation: Activation, axis: int) -> str | None:

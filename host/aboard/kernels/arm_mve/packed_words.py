@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from aboard.ir import Array
-from aboard.kernels.arm_mve.depthwise_packed import BLOCK, PackedGeometry, Packing
 from aboard.kernels.arm_mve.epilogue import EpilogueMve
+from aboard.kernels.arm_mve.packed_layer import BLOCK, PackedGeometry, Packing
 from aboard.kernels.contract import PackedConstant
 
 #: ABOARD_DEPTHWISE_PACKED_RECORD, and the position of the epilogue's constants in such a record.
