@@ -73,6 +73,17 @@ def test_stripes_of_helium_compute_what_whole_layers_do(seed: int, tmp_path: Pat
             np.testing.assert_array_equal(device.run(x, model=module.name), wanted, err_msg=module.name)
 
 
+def test_equal_layers_have_tables_of_rows_as_literals(tmp_path: Path) -> None:
+    # Their code is assembly, whose operands must be literals.
+    data = models.read("kws")
+    module = aboard.compile(data, target=f"c -hardware={BOARD} -ram-max=4400", name="kws")
+    project = aboard.create(module, board=BOARD, path=tmp_path / "project")
+    project.build()
+    x = np.random.default_rng(5).integers(-128, 128, module.manifest.inputs[0].shape, np.int8)
+    with project.session() as device:
+        np.testing.assert_array_equal(device.run(x), oracle.tflm(data, x)[0])
+
+
 #: Of a model in the page: RAM by default, and with `-opt=size`; least `-ram-max`.
 ROWS = re.findall(
     r"^\| (\w+) \| ([\d,]+) \| ([\d,]+) \| \+ \d+ % \| ([\d,]+) \|$",

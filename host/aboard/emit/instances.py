@@ -25,7 +25,6 @@ from aboard.kernels.contract import (
     Literal,
     OutputArg,
     PackedConstant,
-    without_tables,
 )
 from aboard.kernels.select import code_size
 from aboard.schedule.lowering import Program, Step
@@ -113,7 +112,7 @@ class Instances:
             key = self._key(step.call)
             if key not in by_key:
                 name = f"k{len(self.instances)}_{step.call.function.removeprefix('aboard_')}"
-                shared = without_tables(step.call.function_key) in self._sharing
+                shared = step.call.compared(step.call.function_key) in self._sharing
                 by_key[key] = Instance(name, step.call, parameters=shared)
                 self.instances.append(by_key[key])
             by_key[key].steps.append(step)
@@ -121,8 +120,8 @@ class Instances:
         self.arrays += [NamedArray(name, values, 4) for name, values in initial_values(program.graph).items()]
 
     def _key(self, call: KernelCall) -> str:
-        key = without_tables(call.function_key)
-        return key if key in self._sharing else without_tables(f"{call.function_key}|{c_text.literal(call.params)}")
+        key = call.compared(call.function_key)
+        return key if key in self._sharing else call.compared(f"{call.function_key}|{c_text.literal(call.params)}")
 
     def _add(self, program: Program, step: Step, argument: Argument) -> str:
         """Returns the name of the array of an argument; "" for an argument in the arena."""
@@ -167,8 +166,8 @@ def _shared_functions(program: Program, target: Target) -> set[str]:
     rolling = {node for window in program.assignment.rolling for node in window.calls}
     for step in (*program.steps, *(step for step in program.standalone.values() if step.node not in rolling)):
         if isinstance(step.call, KernelCall):
-            key = without_tables(step.call.function_key)
-            seen.setdefault(key, {})[without_tables(c_text.literal(step.call.params))] = step.call
+            key = step.call.compared(step.call.function_key)
+            seen.setdefault(key, {})[step.call.compared(c_text.literal(step.call.params))] = step.call
     return {key for key, calls in seen.items() if _is_shared(list(calls.values()), target)}
 
 

@@ -226,6 +226,8 @@ class KernelCall(_WithArguments):
             to equal the reference's double rounding for this layer. Predictions depend on it.
         loops: Work of the loops by the kernel's own count, in any unit; 0 if it has none. Predictions scale it.
         reads_parameters: True if the parameters are read at run time, so that calls with equal `code_key` share code.
+        literal_tables: True if tables of rows must be literals as the other parameters are, so that calls with
+            different tables share no code.
     """
 
     header: str
@@ -240,6 +242,11 @@ class KernelCall(_WithArguments):
     slow_epilogue: bool = False
     loops: int = 0
     reads_parameters: bool = False
+    literal_tables: bool = False
+
+    def compared(self, text: str) -> str:
+        """Returns C text of the call as it is compared: without names of tables, if these may be arguments."""
+        return text if self.literal_tables else without_tables(text)
 
     @property
     def function_key(self) -> str:

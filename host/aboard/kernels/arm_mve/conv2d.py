@@ -257,6 +257,9 @@ def _four_pixels(
         slow_epilogue=not result.is_single,
         # Parameters are immediates in instructions, so layers cannot share code.
         code_key=repr(params),
+        # A function that is not inlined gets the address of the line buffer's parameters: with an argument among them,
+        # gcc would take none of them for a literal.
+        literal_tables=True,
     )
 
 
@@ -311,4 +314,7 @@ def _pixel_pairs(
         slow_epilogue=not result.is_single,
         # Parameters are immediates in instructions, so layers cannot share code.
         code_key=repr(params),
+        # A function that is not inlined gets the address of the line buffer's parameters: with an argument among them,
+        # gcc would take none of them for a literal.
+        literal_tables=True,
     )

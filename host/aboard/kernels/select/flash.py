@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterable
 
 from aboard.ir import Node
-from aboard.kernels.contract import Call, InputArg, KernelCall, without_tables
+from aboard.kernels.contract import Call, InputArg, KernelCall
 from aboard.kernels.select import code_size
 from aboard.target import Target
 
@@ -34,7 +34,7 @@ def _code(call: Call, target: Target) -> dict[str, int]:
     if not isinstance(call, KernelCall):
         return {}
     measured = code_size.code(call, target)
-    return {**measured.shared, without_tables(f"{call.function_key} {call.params!r}"): measured.instance}
+    return {**measured.shared, call.compared(f"{call.function_key} {call.params!r}"): measured.instance}
 
 
 def model_bytes(calls: Iterable[tuple[Node, Call]], cascaded: int, target: Target) -> int:
@@ -51,7 +51,7 @@ def model_bytes(calls: Iterable[tuple[Node, Call]], cascaded: int, target: Targe
     for node, call in calls:
         every |= _constants(node, call)
         if isinstance(call, KernelCall):
-            functions.setdefault(without_tables(call.function_key), {})[without_tables(repr(call.params))] = call
+            functions.setdefault(call.compared(call.function_key), {})[call.compared(repr(call.params))] = call
         steps += 1
     for name, found in functions.items():
         different = list(found.values())
