@@ -32,7 +32,9 @@ Windows of 1 to 9, strides of 1 to 4, dilations, groups, depth multipliers, batc
 any zero points, and sums that 23 bits do not hold. *Above portable C*: layers whose chosen kernel costs more than
 {portable} times portable C. *Above fours*: layers whose multiply-accumulate costs more than {fours} times that of the
 nearest layer with channels in multiples of four, unless that layer is larger and the drawn one costs at most {larger}
-times as much in all; both with `-opt=speed`, because otherwise the kernel of each depends on what flash may cost.
+times as much in all; both with `-opt=speed`, because otherwise the kernel of each depends on what flash may cost. A
+layer that is above either limit is counted again in an image of its own, where it takes no slower kernel because ten
+others use its code.
 
 """
 
