@@ -81,12 +81,13 @@ def test_several_channels_stay() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "core"), [(np.int8, "cortex-m4"), (np.int8, "cortex-m55"), (np.float32, "cortex-m4")]
+    ("dtype", "core", "opt"),
+    [(np.int8, "cortex-m4", "speed"), (np.int8, "cortex-m55", "balanced"), (np.float32, "cortex-m4", "balanced")],
 )
 @pytest.mark.parametrize("outputs", [6, 12])
-def test_a_group_for_each_channel_is_depthwise(dtype: type, core: str, outputs: int) -> None:
+def test_a_group_for_each_channel_is_depthwise(dtype: type, core: str, opt: str, outputs: int) -> None:
     grouped = Depthwise(window=(3, 3), channels=6, outputs=outputs, dtype=dtype, grouped=True).model()
-    graph = check_rewrite(grouped, DepthwiseForm(core))
+    graph = check_rewrite(grouped, DepthwiseForm(core, opt))
     assert kinds(graph) == ["depthwise_conv2d"]
     weights = graph.nodes[0].input(1)
     assert weights.shape == (1, 3, 3, outputs)
