@@ -12,7 +12,7 @@ from aboard.importers import load
 from aboard.kernels.contract import View
 from aboard.kernels.select.strategy import choose
 from support import kernel_call, kernel_views
-from support.dsp_layers import DSP, LARGE, ONE, TAPS, TARGET, LargeSums, implementations, large_sums, refusal
+from support.dsp_layers import DSP, LARGE, ONE, TARGET, LargeSums, implementations, large_sums, refusal
 from support.examples import examples
 from support.weighted_models import Layer
 
@@ -58,12 +58,13 @@ def test_rings_of_rows(depth: int, stride: int) -> None:
     kernel_views.check(layer, lambda _: chosen, TARGET, x, y, [(row, row + 1) for row in range(out[1])])
 
 
-@pytest.mark.parametrize(("window", "wanted"), [(7, "portable_s8"), (3, TAPS)])
-def test_portable_c_of_wide_windows(window: int, wanted: str) -> None:
+@pytest.mark.parametrize("window", [3, 7])
+def test_portable_c_of_wide_windows(window: int) -> None:
+    # Of 3x3 taps it takes 65,522 cycles, taps 76,306.
     options = {**OPTIONS, "DepthMultiplier": 1, "StrideH": 3, "StrideW": 3}
     shapes = (1, 24, 24, 24), (1, window, window, 24), (1, 8, 8, 24)
     (node,) = load(Layer("DEPTHWISE_CONV_2D", *shapes, 3, options).model(), name="model").nodes
-    assert choose(node, TARGET).implementation.name == wanted
+    assert choose(node, TARGET).implementation.name == "portable_s8"
 
 
 def test_what_is_left_to_other_kernels() -> None:

@@ -10,7 +10,8 @@
  * the table.
  *
  * Literals: `pairs` of channels, `chunks`, `distance` (bytes from one pixel to the next), and `single`, `shift`,
- * `zero_point` and `ends` of the epilogue; for gathered windows `step` (bytes from one to the next); for windows also `taps`, `rows` and `advance` (bytes from one row to the next).
+ * `zero_point` and `ends` of the epilogue; for gathered windows `step` (bytes from one to the next); for windows also
+ * `taps`, `rows` and `advance` (bytes from one row to the next).
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_H
 #define ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_H
@@ -190,9 +191,10 @@
     "vstrw.32 q3, [%[left], #3 * %c[distance]]\n\t" \
     ".endif\n\t"
 
-/** Windows from `x` on, gathered in units whose offsets come before the weights; `left` is first the address of im2col
- * columns. */
+/** Windows from `x` on, gathered in units whose offsets come before the weights; the address of im2col columns comes
+ * after the table. */
 #define ABOARD_MVE_FOUR_PIXELS_GATHERED(load) \
+    "ldr %[left], [%[x2], #16]\n\t" \
     ABOARD_MVE_FOUR_PIXELS_TABLE \
     "vldrw.32 q4, [%[w]], #16\n\t" \
     ".if %c[chunks] > 1\n\t" \

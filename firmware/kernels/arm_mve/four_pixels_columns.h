@@ -108,15 +108,15 @@ ABOARD_INLINE void aboard_four_pixels_gather(const aboard_conv2d_four_pixels_mve
 
 /** Computes all channels of four pixels, whose windows are gathered from `x` on in units with offsets at `w`. */
 ABOARD_INLINE void aboard_four_pixels_gathered(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x,
-                                               const int8_t *w, const aboard_four_pixels_table_t *table,
-                                               int8_t *columns, int8_t *out) {
+                                               const int8_t *w, const aboard_four_pixels_gather_t *gather,
+                                               int8_t *out) {
     const int32_t step = p->line_buffer.stride_w * aboard_mve_line_buffer_pixel(&p->line_buffer);
     for (int32_t i = 0; i < ABOARD_FOUR_PIXELS; i += 2) {
-        int8_t *const to = columns + i * p->distance;
+        int8_t *const to = gather->columns + i * p->distance;
         const aboard_mve_windows_t windows = {{x + i * step, x + (i + 1) * step}, {to, to + p->distance}};
         aboard_four_pixels_gather(p, windows, w);
     }
-    aboard_four_pixels(p, columns, w + p->chunks * ABOARD_MVE_CHUNK, table, out);
+    aboard_four_pixels(p, gather->columns, w + p->chunks * ABOARD_MVE_CHUNK, &gather->table, out);
 }
 
 #endif
@@ -201,17 +201,17 @@ ABOARD_INLINE void aboard_four_pixels_columns(const aboard_conv2d_four_pixels_mv
 ABOARD_INLINE void aboard_four_pixels_whole_rows(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *in,
                                                  const int8_t *weights, int8_t *scratch, int8_t *out, int32_t first,
                                                  int32_t last) {
-    int8_t *const columns = scratch + aboard_mve_line_buffer_bytes(&p->line_buffer);
     const int32_t step = p->line_buffer.stride_w * aboard_mve_line_buffer_pixel(&p->line_buffer);
-    aboard_four_pixels_table_t table;
-    aboard_four_pixels_fill(p, ABOARD_FOUR_PIXELS, &table);
+    aboard_four_pixels_gather_t gather;
+    gather.columns = scratch + aboard_mve_line_buffer_bytes(&p->line_buffer);
+    aboard_four_pixels_fill(p, ABOARD_FOUR_PIXELS, &gather.table);
     ABOARD_UNROLL(1)
     for (int32_t row = first; row < last; ++row) {
         const int8_t *x = aboard_mve_line_buffer(&p->line_buffer, in, row, scratch);
         int8_t *y = aboard_row_out_s8(&p->out, out, row);
         ABOARD_UNROLL(1)
         for (int32_t col = 0; col < p->out.cols; col += ABOARD_FOUR_PIXELS) {
-            aboard_four_pixels_gathered(p, x, weights, &table, columns, y);
+            aboard_four_pixels_gathered(p, x, weights, &gather, y);
             x += ABOARD_FOUR_PIXELS * step;
             y += ABOARD_FOUR_PIXELS * p->out.pixel_stride;
         }

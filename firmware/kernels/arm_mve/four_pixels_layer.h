@@ -60,6 +60,12 @@ typedef union {
     uint32_t words[4];
 } aboard_four_pixels_table_t;
 
+/** A table, and the address of four im2col columns, which is loaded: gcc at -Os has no register for it. */
+typedef struct {
+    aboard_four_pixels_table_t table;
+    int8_t *columns;
+} aboard_four_pixels_gather_t;
+
 /** Fills a table for `count` pixels. */
 ABOARD_INLINE void aboard_four_pixels_fill(const aboard_conv2d_four_pixels_mve_t *p, int32_t count,
                                            aboard_four_pixels_table_t *table) {
@@ -109,9 +115,9 @@ ABOARD_INLINE int32_t aboard_four_pixels_channels(const aboard_conv2d_four_pixel
 /* Formatted by hand: lists of operands. */
 /* clang-format off */
 
-#define ABOARD_FOUR_PIXELS_ASM(text, access, length) \
+#define ABOARD_FOUR_PIXELS_ASM(text, length) \
     __asm__ volatile(text length \
-                     : [x] "+r"(x), [x2] "+r"(table), [w] "+r"(w), [out] "+r"(out), [left] access(left) \
+                     : [x] "+r"(x), [x2] "+r"(table), [w] "+r"(w), [out] "+r"(out), [left] "=&r"(left) \
                      : [pairs] "i"(aboard_four_pixels_channels(p) / 2), [chunks] "i"(p->chunks), [distance] "i"(p->distance), \
                        [taps] "i"(p->taps), [rows] "i"(p->rows), [advance] "i"(advance), \
                        [words] "i"(p->words), [begun] "i"(p->begun), [ends] "i"(p->ends), [held] "i"(held), [step] "i"(step), [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
@@ -120,15 +126,12 @@ ABOARD_INLINE int32_t aboard_four_pixels_channels(const aboard_conv2d_four_pixel
 
 /* clang-format on */
 
-#define ABOARD_FOUR_PIXELS_RUN(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_RUN, "=&r", length)
-#define ABOARD_FOUR_PIXELS_WINDOWS(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_WINDOWS, "=&r", length)
-#define ABOARD_FOUR_PIXELS_LOOPED(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_LOOPED, "=&r", length)
-#define ABOARD_FOUR_PIXELS_BYTES(length)                                                                               \
-    ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_GATHERED("vldrb.u8"), "+r", length)
-#define ABOARD_FOUR_PIXELS_HALVES(length)                                                                              \
-    ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_GATHERED("vldrh.u16"), "+r", length)
-#define ABOARD_FOUR_PIXELS_WORDS(length)                                                                               \
-    ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_GATHERED("vldrw.u32"), "+r", length)
+#define ABOARD_FOUR_PIXELS_RUN(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_RUN, length)
+#define ABOARD_FOUR_PIXELS_WINDOWS(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_WINDOWS, length)
+#define ABOARD_FOUR_PIXELS_LOOPED(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_LOOPED, length)
+#define ABOARD_FOUR_PIXELS_BYTES(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_GATHERED("vldrb.u8"), length)
+#define ABOARD_FOUR_PIXELS_HALVES(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_GATHERED("vldrh.u16"), length)
+#define ABOARD_FOUR_PIXELS_WORDS(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_GATHERED("vldrw.u32"), length)
 
 /** The register that holds results: the one of further chunks of a run, or that of the fourth pixel. */
 ABOARD_INLINE int32_t aboard_four_pixels_held(const aboard_conv2d_four_pixels_mve_t *p) {
@@ -165,12 +168,13 @@ ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, 
 
 /** Computes all channels of four pixels, whose windows are gathered from `x` on in units with offsets at `w`. */
 ABOARD_INLINE void aboard_four_pixels_gathered(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x,
-                                               const int8_t *w, const aboard_four_pixels_table_t *table,
-                                               int8_t *columns, int8_t *out) {
+                                               const int8_t *w, const aboard_four_pixels_gather_t *gather,
+                                               int8_t *out) {
+    const aboard_four_pixels_table_t *table = &gather->table;
     const int32_t held = aboard_four_pixels_held(p);
     const int32_t step = p->line_buffer.stride_w * aboard_mve_line_buffer_pixel(&p->line_buffer);
     const int32_t advance = 0;
-    int8_t *left = columns;
+    int32_t left;
     if (p->unit == 1) {
         ABOARD_MVE_SIZED(aboard_four_pixels_repeated(p), ABOARD_FOUR_PIXELS_BYTES);
     } else if (p->unit == 2) {
