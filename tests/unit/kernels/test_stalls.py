@@ -11,6 +11,7 @@ import pytest
 import aboard
 from aboard import boards
 from aboard.boards.memory_records import Lines
+from aboard.kernels import loops
 from aboard.kernels.select import measured, stalls
 from aboard.target import Target
 from bench import core_data, fetch_fit, fetches
@@ -19,6 +20,7 @@ from support.examples import either
 
 SAMPLES: list[dict[str, Any]] = json.loads(fetches.SAMPLES.read_text(encoding="utf-8"))
 WORK = {"setup": 1.0, "mac": 512_000, "element": 8_000, "read": 8_000, "window": 8_000, "line": 1_600, "pixel": 125}
+WORK["loops"] = 126 * 64 * (64 + loops.RESULT)
 BLOCKS = ("conv2d", "dsp_blocks_s8", "aboard_conv2d_blocks_dsp")
 
 
