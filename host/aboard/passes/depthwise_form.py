@@ -17,7 +17,7 @@ from typing_extensions import override
 from aboard.ir import Graph, Node, Tensor, TensorType
 from aboard.ir.rewriting import free_name
 from aboard.kernels.select import strategy
-from aboard.kernels.select.cost_model import KernelCost, cost
+from aboard.kernels.select.cost_model import cost
 from aboard.kernels.select.price import flash_price
 from aboard.passes.contract import Pass
 from aboard.passes.registry import register
@@ -50,22 +50,22 @@ class DepthwiseForm(Pass):
 
     @override
     def run(self, graph: Graph) -> None:
-        for node in graph.nodes:
-            made = self._better(graph, node)
-            if made is not None:
-                node.op, node.inputs = made.op, made.inputs
+        for node, made in self._changed(graph):
+            node.op, node.inputs = made.op, made.inputs
 
     @override
     def pending(self, graph: Graph) -> str | None:
-        return describe(node for node in graph.nodes if self._better(graph, node) is not None)
+        return describe(node for node, _ in self._changed(graph))
 
-    def _better(self, graph: Graph, node: Node) -> Node | None:
-        """Returns the node in the other form, which costs less; None where the node stays."""
-        if not self.core or not _has_two_forms(node):
-            return None
-        made, target = _other_form(graph, node), Target({"kind": "c", "mcpu": self.core, "opt": self.opt})
-        before, after = (_price(each, target) for each in (node, made))
-        return made if before is not None and after is not None and after < _CLEARLY * before else None
+    def _changed(self, graph: Graph) -> list[tuple[Node, Node]]:
+        """Returns the nodes whose other form costs less, each with that form."""
+        nodes = [node for node in graph.nodes if _has_two_forms(node)]
+        if not self.core or not nodes:
+            return []
+        target = Target({"kind": "c", "mcpu": self.core, "opt": self.opt})
+        price = _flash_price(graph, target)
+        found = [(node, _other_form(graph, node)) for node in nodes]
+        return [(node, made) for node, made in found if _is_better(made, node, target, price)]
 
 
 def _has_two_forms(node: Node) -> bool:
@@ -86,10 +86,24 @@ def _other_form(graph: Graph, node: Node) -> Node:
     return dataclasses.replace(node, op=op, inputs=[node.inputs[0], moved, *node.inputs[2:]])
 
 
-def _price(node: Node, target: Target) -> float | None:
-    """Returns the cost of a node with the kernel that would compute it; None where no kernel can."""
-    chosen = strategy.explain(node, target).chosen
-    if chosen is None:
+def _flash_price(graph: Graph, target: Target) -> float:
+    """Returns what a byte of flash must save in this model: the shorter its inference, the less."""
+    if target.opt != "balanced":
+        return flash_price(target)
+    times = [_least_cost(node, target, 0.0) for node in graph.nodes]
+    return flash_price(target, sum(time for time in times if time is not None))
+
+
+def _is_better(made: Node, node: Node, target: Target, price: float) -> bool:
+    before, after = (_least_cost(each, target, price) for each in (node, made))
+    return before is not None and after is not None and after < _CLEARLY * before
+
+
+def _least_cost(node: Node, target: Target, price: float) -> float | None:
+    """Returns the cost of a node with the best kernel at a price of flash; None where no kernel can compute it."""
+    explained = strategy.explain(node, target)
+    if explained.chosen is None:
         return None
-    found: KernelCost = chosen.cost or cost(node, chosen.implementation, target)
-    return found.time + flash_price(target) * found.flash_bytes
+    compared = [each.cost for each in explained.candidates if each.cost is not None]
+    costs = compared or [cost(node, explained.chosen.implementation, target)]
+    return min(found.time + price * found.flash_bytes for found in costs)

@@ -82,7 +82,7 @@ def test_several_channels_stay() -> None:
 
 @pytest.mark.parametrize(
     ("dtype", "core", "opt"),
-    [(np.int8, "cortex-m4", "speed"), (np.int8, "cortex-m55", "balanced"), (np.float32, "cortex-m4", "balanced")],
+    [(np.int8, "cortex-m4", "speed"), (np.int8, "cortex-m55", "balanced"), (np.float32, "cortex-m4", "size")],
 )
 @pytest.mark.parametrize("outputs", [6, 12])
 def test_a_group_for_each_channel_is_depthwise(dtype: type, core: str, opt: str, outputs: int) -> None:
@@ -112,6 +112,18 @@ def test_a_first_layer_of_keyword_spotting_costs_less(core: str, opt: str) -> No
     assert after.op == "conv2d"
     costs = [cost(node, strategy.choose(node, target).implementation, target) for node in (before, after)]
     assert costs[1].instructions < 0.6 * costs[0].instructions
+
+
+def test_flash_costs_less_in_a_short_inference() -> None:
+    """A kernel of fewer bytes is not worth twice the cycles where the layer is the whole model."""
+    model, target = Depthwise((8, 8), (3, 3), 7, 7, grouped=True).model(), Target("c -mcpu=cortex-m4 -opt=balanced")
+    before, after = (
+        check_rewrite(model, each, seeds=1).nodes[0] for each in (DepthwiseForm(), DepthwiseForm("cortex-m4"))
+    )
+    assert after.op == "depthwise_conv2d"
+    costs = [cost(node, strategy.choose(node, target).implementation, target) for node in (before, after)]
+    assert costs[1].time < 0.5 * costs[0].time
+    assert costs[1].flash_bytes > costs[0].flash_bytes
 
 
 @settings(max_examples=examples(40), deadline=None)
