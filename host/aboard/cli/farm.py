@@ -48,21 +48,22 @@ def _status(console: Console, farm: str) -> None:
 
 
 def _described(offer: Offer, now: float) -> FarmWorkerInfo:
-    return FarmWorkerInfo(
-        name=offer.name,
-        kind=offer.kind,  # type: ignore[arg-type]
-        boards=list(offer.boards),
-        device=offer.device,
-        state=offer.state,  # type: ignore[arg-type]
-        holder=offer.holder or None,
-        seconds=round(max(0.0, now - offer.since), 1) if offer.holder else None,
-        jobs=offer.jobs,
-        done=offer.done,
-        failures=offer.failures,
-        seen_seconds=round(max(0.0, now - offer.seen), 1),
-        version=offer.version,
-        log=list(offer.log),
-    )
+    stated = {
+        "name": offer.name,
+        "kind": offer.kind,
+        "boards": list(offer.boards),
+        "device": offer.device,
+        "state": offer.state,
+        "holder": offer.holder or None,
+        "seconds": round(max(0.0, now - offer.since), 1) if offer.holder else None,
+        "jobs": offer.jobs,
+        "done": offer.done,
+        "failures": offer.failures,
+        "seen_seconds": round(max(0.0, now - offer.seen), 1),
+        "version": offer.version,
+        "log": list(offer.log),
+    }
+    return FarmWorkerInfo.model_validate(stated)
 
 
 def _report(result: FarmStatusResult) -> str:

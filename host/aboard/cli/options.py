@@ -303,24 +303,19 @@ def means_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return given
 
 
-class _NamedSize(click.ParamType):  # type: ignore[type-arg]
-    """`NAME=SIZE`, a size from 1."""
-
-    name = "NAME=SIZE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        """Returns name and size."""
-        name, _, size = str(value).partition("=")
-        if not name or not size.isdecimal() or int(size) < 1:
-            self.fail(f"got {value!r}, expected NAME=SIZE with a size from 1, such as seq=16. Give a size", param, ctx)
-        return name, int(size)
+def _named_size(value: str) -> tuple[str, int]:
+    """Returns name and size of `NAME=SIZE`."""
+    name, _, size = value.partition("=")
+    if not name or not size.isdecimal() or int(size) < 1:
+        raise click.BadParameter(f"got {value!r}, expected NAME=SIZE with a size from 1, such as seq=16. Give a size")
+    return name, int(size)
 
 
 dimension_option = click.option(
     "--dimension",
     "dimensions",
     multiple=True,
-    type=_NamedSize(),
+    type=_named_size,
     metavar="NAME=SIZE",
     help="Size of a free dimension of an ONNX file; a batch is 1 by default. May be given several times.",
 )

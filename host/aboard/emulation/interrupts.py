@@ -20,13 +20,11 @@ class Controller(ABC):
     Attributes:
         base: Address of its first register; 0 if it has control registers of the core only.
         size: Bytes of its registers.
-        cause: Number of the interrupt for the core, as in `mcause`.
         masks: True if the core's register `mie` enables the interrupt as well.
         vectored: True if an interrupt enters at its place in a table, aligned to 256 bytes.
     """
 
     size = _PAGE
-    cause = _EXTERNAL
     masks = True
     vectored = False
 
@@ -39,6 +37,11 @@ class Controller(ABC):
     def parts(self) -> tuple[Controller | Control, ...]:
         """Returns the peripherals that it consists of."""
         return (self,) if self.base else ()
+
+    @property
+    def cause(self) -> int:
+        """Number of the interrupt for the core, as in `mcause`."""
+        return _EXTERNAL
 
     @abstractmethod
     def reset(self) -> None:
@@ -157,7 +160,8 @@ class Esp(Controller):
         self.control.reset()
 
     @property
-    def cause(self) -> int:  # type: ignore[override]
+    @override
+    def cause(self) -> int:
         """Line of the serial port."""
         return self._lines.get(4 * self._irq, 0)
 

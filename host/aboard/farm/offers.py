@@ -187,9 +187,10 @@ def _holds(condition: tuple[str, str, str], board: Board) -> bool:
     name, relation, value = condition
     if name in ("ram", "flash"):
         size = board.ram_bytes if name == "ram" else board.flash_bytes
-        if size is None:
+        match = _SIZE.match(value)
+        if size is None or match is None:
             return False
-        number, unit = _SIZE.match(value).groups()  # type: ignore[union-attr]
+        number, unit = match.groups()
         limit = int(number) * _SCALE[unit.upper()]
         return {"=": size == limit, ">=": size >= limit, "<=": size <= limit, ">": size > limit, "<": size < limit}[
             relation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, cast
 
 import numpy as np
 from typing_extensions import override
@@ -82,8 +82,8 @@ class MirrorPad(Op):
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
         """Returns the padded operand."""
         attrs = attributes(node)
-        mode = "symmetric" if attrs.edge else "reflect"
-        return [np.pad(np.asarray(operands[0]), attrs.padding, mode)]  # type: ignore[call-overload]
+        mode: Literal["symmetric", "reflect"] = "symmetric" if attrs.edge else "reflect"
+        return [np.pad(np.asarray(operands[0]), attrs.padding, mode)]
 
     @override
     def permuted(self, node: Node, order: axes.Order) -> tuple[Attributes, axes.Order] | None:

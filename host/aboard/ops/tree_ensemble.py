@@ -120,9 +120,18 @@ def trees(node: Node) -> Trees:
         ValueError: A table is computed at run time.
     """
     tables = [node.input(index).data for index in range(SPLITS, WEIGHTS + 1)]
-    if any(table is None for table in tables):
+    constant = [table for table in tables if table is not None]
+    if len(constant) < len(tables):
         raise ValueError(f"{node.name}: a table of trees is not constant")
-    return Trees(*tables)  # type: ignore[arg-type]
+    splits, thresholds, roots, firsts, targets, weights = constant
+    return Trees(
+        splits=np.asarray(splits, np.int32),
+        thresholds=np.asarray(thresholds, np.float32),
+        roots=np.asarray(roots, np.int32),
+        firsts=np.asarray(firsts, np.int32),
+        targets=np.asarray(targets, np.int32),
+        weights=np.asarray(weights, np.float32),
+    )
 
 
 @register

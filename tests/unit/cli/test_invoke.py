@@ -87,6 +87,13 @@ def test_a_template_option_needs_a_value(capsys: pytest.CaptureFixture[str]) -> 
     assert "got 'trace', expected KEY=VALUE" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("value", ["seq", "=3", "seq=0", "seq=-1", "seq=1.5", "seq="])
+def test_a_dimension_needs_a_name_and_a_size(value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke(["compile", "digits", "-b", "riscv/qemu_virt32", "--dimension", value]) == 2
+    wanted = f"Invalid value for '--dimension': got {value!r}, expected NAME=SIZE with a size from 1, such as seq=16."
+    assert wanted in " ".join(capsys.readouterr().err.split())
+
+
 def test_a_users_error_is_one_message_and_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["boards", "show", "arm/mps2_an38"]) == 1
     out, err = capsys.readouterr()

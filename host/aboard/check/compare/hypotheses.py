@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -112,8 +113,8 @@ def linear(part: Part) -> dict[str, Node]:
     return found
 
 
-def _with(attrs: Attributes, **changes: object) -> Attributes:
-    return replace(attrs, **changes)  # type: ignore[arg-type]
+def _with(attrs: Attributes, **changes: Any) -> Attributes:
+    return replace(attrs, **changes)
 
 
 def _paddings(node: RealNode) -> Iterator[Hypothesis]:

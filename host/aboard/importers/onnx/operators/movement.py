@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -177,17 +178,19 @@ def cut(source: Operator, make: Builder) -> Tensor:
     return make.take(tensor, slices)
 
 
+_Mode = Literal["constant", "reflect", "edge", "wrap"]
+
 #: Modes of `Pad`.
-_PADDINGS = ("constant", "reflect", "edge", "wrap")
+_PADDINGS: tuple[_Mode, ...] = get_args(_Mode)
 
 
 @reads("Pad")
 def pad(source: Operator, make: Builder) -> Tensor:
     """Adds elements on both sides of axes, or crops where their number is below 0."""
-    tensor, mode = source.input(0), str(source.options["mode"])
-    rank = len(tensor.shape)
-    if mode not in _PADDINGS:
-        raise source.unsupported(f"mode, got {mode}, expected one of {', '.join(_PADDINGS)}. Export the model again")
+    tensor, given = source.input(0), source.options["mode"]
+    rank, mode = len(tensor.shape), next((each for each in _PADDINGS if each == given), None)
+    if mode is None:
+        raise source.unsupported(f"mode, got {given}, expected one of {', '.join(_PADDINGS)}. Export the model again")
     pads = source.integers(1) if source.since >= 11 else [int(n) for n in source.options["pads"]]
     axes = source.integers(3) if source.optional(3) is not None else list(range(rank))
     if len(pads) != 2 * len(axes):
@@ -211,7 +214,7 @@ def pad(source: Operator, make: Builder) -> Tensor:
         return make.op("mirror_pad", [inner], MirrorPadAttributes(tuple(pairs), False)) if np.any(pairs) else inner
     for axis, pair in enumerate(pairs):
         if any(pair):
-            indices = np.pad(np.arange(inner.shape[axis]), pair, mode)  # type: ignore[call-overload]
+            indices = np.pad(np.arange(inner.shape[axis]), pair, mode)
             inner = pick(make, inner, axis, indices)
     return inner
 
