@@ -132,6 +132,24 @@ target_include_directories(model_{name} PUBLIC ${{CMAKE_CURRENT_LIST_DIR}}/inclu
 """
 
 
+def tiny_node(**changes: object) -> NodeRecord:
+    """Returns the record of the model's node, with other values for some fields."""
+    node = NodeRecord(
+        name="negate",
+        op="negate",
+        implementation="portable",
+        sources=(0,),
+        macs=0,
+        rows=1,
+        weights_bytes=0,
+        scratch_bytes=0,
+        workspace_bytes=0,
+        inputs=(),
+        outputs=(),
+    )
+    return node.model_copy(update=changes)
+
+
 def tiny_manifest(core: str, name: str = "tiny", *, ram_bytes: int = 2 * BYTES, weights_bytes: int = 0) -> Manifest:
     """Returns the manifest of the model, with figures to choose."""
 
@@ -147,19 +165,6 @@ def tiny_manifest(core: str, name: str = "tiny", *, ram_bytes: int = 2 * BYTES, 
             bytes=BYTES,
         )
 
-    node = NodeRecord(
-        name="negate",
-        op="negate",
-        implementation="portable",
-        sources=(0,),
-        macs=0,
-        rows=1,
-        weights_bytes=0,
-        scratch_bytes=0,
-        workspace_bytes=0,
-        inputs=(),
-        outputs=(),
-    )
     return Manifest(
         generator="by hand",
         name=name,
@@ -178,7 +183,7 @@ def tiny_manifest(core: str, name: str = "tiny", *, ram_bytes: int = 2 * BYTES, 
         headers=(f"include/{name}.h",),
         inputs=(tensor("in", 0),),
         outputs=(tensor("out", BYTES),),
-        nodes=(node,),
+        nodes=(tiny_node(),),
         buffers=(),
     )
 

@@ -14,6 +14,7 @@ from aboard.base.manifest_records import TensorRecord
 from aboard.check import evaluate
 from aboard.device.timing import Duration, RunResult
 from aboard.errors import InputError
+from support.bundles import tiny_manifest
 
 
 def tensor(name: str, dtype: str, *shape: int, scale: float | None = None, zero: int | None = None) -> TensorRecord:
@@ -24,28 +25,9 @@ def tensor(name: str, dtype: str, *shape: int, scale: float | None = None, zero:
 
 
 def classifier(dtype: str = "int8", classes: int = 3) -> Manifest:
-    scaled = {"scale": 0.5, "zero": -10} if dtype == "int8" else {}
-    return Manifest(
-        generator="test",
-        name="m",
-        model_file="m.tflite",
-        model_hash="0" * 64,
-        target="c",
-        core="cortex-m4",
-        input_mode="consumed",
-        macs=0,
-        macs_run=0,
-        ram_bytes=64,
-        ram_lower_bound_bytes=0,
-        weights_bytes=0,
-        cflags=(),
-        sources=(),
-        headers=(),
-        inputs=(tensor("x", dtype, 1, 2, **scaled),),  # type: ignore[arg-type]  # keywords by name
-        outputs=(tensor("y", dtype, 1, classes),),
-        nodes=(),
-        buffers=(),
-    )
+    scale, zero = (0.5, -10) if dtype == "int8" else (None, None)
+    inputs, outputs = tensor("x", dtype, 1, 2, scale=scale, zero=zero), tensor("y", dtype, 1, classes)
+    return tiny_manifest("cortex-m4", "m").model_copy(update={"inputs": (inputs,), "outputs": (outputs,)})
 
 
 @dataclass

@@ -13,6 +13,7 @@ from aboard.base.manifest_records import NodeRecord, OperandRecord, TensorRecord
 from aboard.check import verify
 from aboard.device.timing import Duration, RunResult
 from aboard.errors import InputError
+from support.bundles import tiny_manifest, tiny_node
 
 SHAPE = (2, 3, 4, 5)
 
@@ -32,43 +33,13 @@ def operand(source: int | None, shape: tuple[int, ...], kept: tuple[int, ...] | 
 
 
 def node(name: str, result: OperandRecord) -> NodeRecord:
-    return NodeRecord(
-        name=name,
-        op="conv2d",
-        implementation="x",
-        sources=(0,),
-        macs=0,
-        rows=6,
-        weights_bytes=0,
-        scratch_bytes=0,
-        workspace_bytes=4096,
-        inputs=(),
-        outputs=(result,),
-    )
+    return tiny_node(name=name, op="conv2d", rows=6, workspace_bytes=4096, outputs=(result,))
 
 
 def model(*nodes: NodeRecord) -> Manifest:
     tensor = TensorRecord(name="x", c_name="x", dtype="int8", shape=(4,), offset=0, bytes=4)
-    return Manifest(
-        generator="test",
-        name="m",
-        model_file="m.tflite",
-        model_hash="0" * 64,
-        target="c",
-        core="cortex-m4",
-        input_mode="consumed",
-        macs=0,
-        macs_run=0,
-        ram_bytes=64,
-        ram_lower_bound_bytes=0,
-        weights_bytes=0,
-        cflags=(),
-        sources=(),
-        headers=(),
-        inputs=(tensor,),
-        outputs=(tensor,),
-        nodes=nodes,
-        buffers=(),
+    return tiny_manifest("cortex-m4", "m").model_copy(
+        update={"inputs": (tensor,), "outputs": (tensor,), "nodes": nodes}
     )
 
 

@@ -8,28 +8,14 @@ from aboard.base.manifest import Manifest
 from aboard.base.manifest_records import ErrorRecord, NodeRecord, PredictionRecord
 from aboard.cli.verdict import duration, time_info, time_text
 from aboard.device.timing import Duration, EstimatedTime
-from support.bundles import tiny_manifest
+from support.bundles import tiny_manifest, tiny_node
 
 RATE = ErrorRecord(median=0.01, most=0.04)
 CYCLES = ErrorRecord(median=0.02, most=0.1)
 
 
 def node(instructions: int | None, cycles: int | None) -> NodeRecord:
-    return NodeRecord(
-        name="n",
-        op="conv2d",
-        implementation="i",
-        sources=(0,),
-        macs=0,
-        rows=1,
-        weights_bytes=0,
-        scratch_bytes=0,
-        workspace_bytes=0,
-        inputs=(),
-        outputs=(),
-        estimated_instructions=instructions,
-        estimated_cycles=cycles,
-    )
+    return tiny_node(estimated_instructions=instructions, estimated_cycles=cycles)
 
 
 def model(*nodes: NodeRecord, prediction: PredictionRecord | None = None) -> Manifest:

@@ -20,7 +20,7 @@ from aboard.cycles.estimate import CountedCycles
 from aboard.cycles.histogram import Count, CountedRun
 from aboard.device.timing import Duration, NodeTime, Profile, RunResult
 from aboard.errors import ToolError
-from support.bundles import tiny_manifest
+from support.bundles import tiny_manifest, tiny_node
 
 LISTING = """
      100:	6801      	ldr	r1, [r0, #0]
@@ -119,22 +119,8 @@ def test_a_core_without_a_table_is_named() -> None:
 
 
 def record(cycles: int | None, device: str | None = None) -> NodeRecord:
-    return NodeRecord(
-        name="n",
-        op="conv2d",
-        implementation="i",
-        sources=(0,),
-        macs=0,
-        rows=1,
-        weights_bytes=0,
-        scratch_bytes=0,
-        workspace_bytes=0,
-        inputs=(),
-        outputs=(),
-        device=device,
-        estimated_instructions=None if cycles is None else cycles // 2,
-        estimated_cycles=cycles,
-    )
+    instructions = None if cycles is None else cycles // 2
+    return tiny_node(device=device, estimated_instructions=instructions, estimated_cycles=cycles)
 
 
 def test_predicted_cycles_are_scaled_to_the_instructions() -> None:
