@@ -14,8 +14,9 @@ from typing_extensions import override
 from aboard.boards import cpu as cpus
 from aboard.boards.board import Board
 from aboard.errors import ToolError
-from aboard.runners.base import Runner, require_image
+from aboard.runners.base import require_image
 from aboard.runners.process import Supervised
+from aboard.runners.program import ProgramRunner
 from aboard.transports.base import Transport
 from aboard.transports.serial import SerialTransport
 
@@ -26,15 +27,11 @@ _START_TIMEOUT_S = 10.0
 _TERMINAL = re.compile(r"/dev/\S+$")
 
 
-class NativeRunner(Runner):
+class NativeRunner(ProgramRunner):
     """Runs images for this machine."""
 
     name: ClassVar[str] = "native"
     order: ClassVar[int] = 0
-
-    def __init__(self, board: Board) -> None:
-        super().__init__(board)
-        self._process: Supervised | None = None
 
     @property
     def real_time(self) -> bool:
@@ -55,11 +52,6 @@ class NativeRunner(Runner):
         """Needs nothing."""
         return None
 
-    @property
-    def pid(self) -> int | None:
-        """Process id of the image; None when it was not started."""
-        return self._process.pid if self._process else None
-
     @override
     def start(self, project: Project) -> Transport:
         self.stop()
@@ -76,19 +68,6 @@ class NativeRunner(Runner):
         except Exception:
             self.stop()
             raise
-
-    @override
-    def stop(self) -> None:
-        if self._process:
-            self._process.stop()
-
-    def alive(self) -> bool:
-        """True while the process runs."""
-        return self._process is not None and self._process.alive()
-
-    @override
-    def end_reason(self) -> str:
-        return self._process.end_reason() if self._process else "it was not started"
 
 
 def _terminal(process: Supervised) -> str | None:

@@ -9,7 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from typing_extensions import override
 
@@ -19,8 +19,9 @@ from aboard.boards.board import Board, Qemu
 from aboard.cycles import histogram, plugin
 from aboard.cycles.histogram import CountedRun
 from aboard.errors import ToolError
-from aboard.runners.base import Runner, require_image, scaled
+from aboard.runners.base import require_image, scaled
 from aboard.runners.process import Supervised
+from aboard.runners.program import EmulatorRunner, Serial
 from aboard.transports.base import Transport
 from aboard.transports.serial import SerialTransport
 from aboard.transports.tcp import SocketTransport
@@ -36,8 +37,6 @@ _POLL_S = 0.01
 # The longest path of a local socket, on Linux and macOS.
 _SOCKET_PATH_LIMIT = 100
 _PTY = re.compile(r"redirected to (/dev/\S+)")
-
-Serial = Literal["socket", "pty"]
 
 
 def command(program: str, emulator: Qemu, image: str, chardev: str, further: Sequence[str] = ()) -> list[str]:
@@ -75,7 +74,7 @@ def command(program: str, emulator: Qemu, image: str, chardev: str, further: Seq
     ]
 
 
-class QemuRunner(Runner):
+class QemuRunner(EmulatorRunner):
     """Runs images on boards that QEMU emulates."""
 
     name: ClassVar[str] = "qemu"
@@ -83,16 +82,7 @@ class QemuRunner(Runner):
     debugs: ClassVar[bool] = True
 
     def __init__(self, board: Board, serial: Serial = "socket") -> None:
-        """Prepares it.
-
-        Args:
-            board: The board.
-            serial: Kind of line: a local socket, or a pseudo-terminal that is opened as a serial port.
-        """
-        super().__init__(board)
-        self._serial = serial
-        self._process: Supervised | None = None
-        self._scratch: Scratch | None = None
+        super().__init__(board, serial)
         self._is_counting = False
         # What the plugin writes; None if QEMU runs without it.
         self._counts: Path | None = None
@@ -116,20 +106,12 @@ class QemuRunner(Runner):
         program = None if emulator is None else programs.find(emulator.program)
         return None if program is None else programs.version(program)
 
-    @property
-    def pid(self) -> int | None:
-        """Process id of QEMU; None when it was not started."""
-        return self._process.pid if self._process else None
-
     @override
     def start(self, project: Project) -> Transport:
         self.stop()
         emulator = self.board.emulator.qemu
         if emulator is None:
-            raise ToolError(
-                f"runner qemu: cannot be {self.board.id}, {self.supports(self.board)}. Choose another runner, or "
-                "add the emulator to the board's file (docs/how-to/adding_a_board.md)"
-            )
+            raise self._unsupported()
         image = require_image(project)
         program = programs.require(emulator.program, f"To get it: apt install {PACKAGES[emulator.program]}")
         self._scratch = _short_scratch()
@@ -207,20 +189,8 @@ class QemuRunner(Runner):
 
     @override
     def stop(self) -> None:
-        if self._process:
-            self._process.stop()
-        if self._scratch:
-            self._scratch.close()
-            self._scratch = None
+        super().stop()
         self._counts = None
-
-    def alive(self) -> bool:
-        """True while QEMU runs."""
-        return self._process is not None and self._process.alive()
-
-    @override
-    def end_reason(self) -> str:
-        return self._process.end_reason() if self._process else "it was not started"
 
     def instructions(self, ticks: int, tick_hz: int) -> int | None:
         """Returns the instructions in a number of ticks, exact to one tick."""

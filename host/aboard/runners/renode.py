@@ -10,7 +10,7 @@ import re
 import socket
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from typing_extensions import override
 
@@ -18,8 +18,9 @@ from aboard.base import programs
 from aboard.base.scratch import Scratch
 from aboard.boards.board import Board, Renode
 from aboard.errors import ToolError, TransportError
-from aboard.runners.base import Runner, require_image, scaled
+from aboard.runners.base import require_image, scaled
 from aboard.runners.process import Supervised
+from aboard.runners.program import EmulatorRunner, Serial
 from aboard.transports.base import Transport
 from aboard.transports.paced import PacedTransport
 from aboard.transports.serial import SerialTransport
@@ -37,8 +38,6 @@ _FAILED = re.compile(
     r"^.*(?:There was an error executing|Could not (?:tokenize|find)|No such (?:command|variable)).*", re.M
 )
 _ERRORS = re.compile(r"^.*\[ERROR\].*$", re.MULTILINE)
-
-Serial = Literal["socket", "pty"]
 
 
 def monitor_path(path: Path | str) -> str:
@@ -69,23 +68,14 @@ def command(program: str, script: str, image: str, port: int, log: str, further:
     return [program, *options, *(word for line in lines for word in ("-e", line))]
 
 
-class RenodeRunner(Runner):
+class RenodeRunner(EmulatorRunner):
     """Runs images on boards that Renode emulates."""
 
     name: ClassVar[str] = "renode"
     order: ClassVar[int] = 30
 
     def __init__(self, board: Board, serial: Serial = "socket") -> None:
-        """Prepares it.
-
-        Args:
-            board: The board.
-            serial: Kind of line: a TCP socket, or a pseudo-terminal that is opened as a serial port.
-        """
-        super().__init__(board)
-        self._serial = serial
-        self._process: Supervised | None = None
-        self._scratch: Scratch | None = None
+        super().__init__(board, serial)
         self._folder: Path | None = None
         self._said = ""
 
@@ -105,23 +95,11 @@ class RenodeRunner(Runner):
         return programs.renode_problem(program)
 
     @override
-    def fresh(self) -> RenodeRunner:
-        return RenodeRunner(self.board, self._serial)
-
-    @property
-    def pid(self) -> int | None:
-        """Process id of Renode; None when it was not started."""
-        return self._process.pid if self._process else None
-
-    @override
     def start(self, project: Project) -> Transport:
         self.stop()
         renode = self.board.emulator.renode
         if renode is None:
-            raise ToolError(
-                f"runner renode: cannot be {self.board.id}, {self.supports(self.board)}. Choose another runner, or "
-                "add the emulator to the board's file (docs/how-to/adding_a_board.md)"
-            )
+            raise self._unsupported()
         image, script = require_image(project), project.path / SCRIPT
         if not script.is_file():
             raise ToolError(f"{script}: missing, expected the script that Renode executes. Make the project again")
@@ -173,21 +151,14 @@ class RenodeRunner(Runner):
     @override
     def stop(self) -> None:
         if self._process:
-            self._process.stop()
+            self._process.stop()  # its log is complete then
         if self._scratch:
-            self._said = self._errors()
-            self._scratch.close()
-            self._scratch = self._folder = None
-
-    def alive(self) -> bool:
-        """True while Renode runs."""
-        return self._process is not None and self._process.alive()
+            self._said, self._folder = self._errors(), None
+        super().stop()
 
     @override
     def end_reason(self) -> str:
-        if self._process is None:
-            return "it was not started"
-        reason = self._process.end_reason()
+        reason = super().end_reason()
         errors = self._errors() if self._folder else self._said
         return f"{reason}; its log: {errors}" if reason and errors else reason
 

@@ -116,3 +116,10 @@ def test_instructions(board, ticks, hz, expected):
     assert QemuRunner(board).instructions(ticks, hz) == expected
     assert UnicornRunner(M4).instructions(1000, 25_000_000) == 40_000
     assert runners.choose(NATIVE).instructions(ticks, hz) is None
+
+
+@pytest.mark.parametrize("kind", [QemuRunner, RenodeRunner])
+def test_a_fresh_emulator_has_the_same_line(kind: type[QemuRunner | RenodeRunner]) -> None:
+    runner = kind(M4, serial="pty")
+    assert runner.fresh().__dict__ == runner.__dict__
+    assert runner.end_reason() == "it was not started"
