@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 import aboard
 from aboard.importers import load
 from aboard.kernels import of
-from aboard.kernels.contract import Implementation, View
+from aboard.kernels.contract import Implementation
 from aboard.kernels.select import strategy
+from aboard.kernels.view import View
 from aboard.tuning.choice import GIVEN, ChosenPoint
 from support import oracle
 from support.dsp_layers import (

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from aboard.errors import VerifyError
 from aboard.ir import Attributes, DType, Node, Tensor, TensorType
-from aboard.kernels.contract import Implementation, View
+from aboard.kernels.contract import Implementation
 from aboard.kernels.portable.pairwise_coupling import PairwiseCouplingPortable
 from aboard.kernels.portable.squared_distance import SquaredDistancePortable
+from aboard.kernels.view import View
 from aboard.ops.pairwise_coupling import CouplingAttributes
 from aboard.ops.registry import get
 from aboard.target import Target

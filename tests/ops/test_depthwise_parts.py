@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from aboard.importers import load
 from aboard.ir import Node
 from aboard.kernels import of
-from aboard.kernels.contract import Implementation, View
+from aboard.kernels.contract import Implementation
 from aboard.kernels.portable import depthwise_conv2d
 from aboard.kernels.portable.depthwise_conv2d import PortableS8
+from aboard.kernels.view import View
 from aboard.target import Target
 from ops.test_overlaps import check
 from support import kernel_call, kernel_views

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from aboard.importers import load
 from aboard.ir import Node
-from aboard.kernels.contract import Implementation, RowWise, View
+from aboard.kernels.contract import Implementation, RowWise
+from aboard.kernels.view import View
 from aboard.ops import get
 from ops.test_overlaps import Trial, check_at
 from support import kernel_call, kernel_views

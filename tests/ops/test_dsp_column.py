@@ -13,8 +13,9 @@ from aboard.importers import load
 from aboard.ir import Node
 from aboard.kernels import of
 from aboard.kernels.arm_dsp.depthwise_column import DspColumnS8
-from aboard.kernels.contract import Implementation, View
+from aboard.kernels.contract import Implementation
 from aboard.kernels.select.strategy import choose
+from aboard.kernels.view import View
 from support import kernel_call, kernel_views
 from support.dsp_layers import COLUMN, DSP, TARGET, one_column, refusal, window_layer
 from support.examples import examples

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from aboard.importers import load
-from aboard.kernels.contract import View
 from aboard.kernels.select.strategy import choose
+from aboard.kernels.view import View
 from support import kernel_call, kernel_views
 from support.dsp_layers import DSP, LARGE, ONE, TARGET, LargeSums, implementations, large_sums, refusal
 from support.examples import examples

@@ -14,8 +14,9 @@ from aboard.importers import load
 from aboard.ir import Node
 from aboard.kernels import of
 from aboard.kernels.arm_dsp.depthwise_packed import DspPackedS8
-from aboard.kernels.contract import Implementation, View
+from aboard.kernels.contract import Implementation
 from aboard.kernels.select.strategy import choose
+from aboard.kernels.view import View
 from support import kernel_call, kernel_views
 from support.dsp_layers import DSP, PACKED, TARGET, packed, refusal, window_layer
 from support.examples import examples

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aboard.importers import load
-from aboard.kernels.contract import View
+from aboard.kernels.view import View
 from support import kernel_call, kernel_views
 from support.dsp_layers import DSP, POINTS, TAPS, TARGET, WIDE, implementations, layers, refusal
 from support.examples import examples

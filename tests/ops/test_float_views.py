@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import aboard
 from aboard.importers import load
-from aboard.kernels.contract import Implementation, View
+from aboard.kernels.contract import Implementation
 from aboard.kernels.select import strategy
+from aboard.kernels.view import View
 from aboard.target import Target
 from support import float_layers, kernel_call, sanitized
 from support.examples import examples

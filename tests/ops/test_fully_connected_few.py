@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from aboard.importers import load
 from aboard.kernels import of
-from aboard.kernels.contract import Implementation, View
+from aboard.kernels.contract import Implementation
 from aboard.kernels.select.strategy import choose
+from aboard.kernels.view import View
 from aboard.target import Target
 from support import kernel_call, kernel_views
 from support.examples import examples

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import aboard
-from aboard.kernels.contract import View
 from aboard.kernels.select import strategy
+from aboard.kernels.view import View
 from support import kernel_call, kernel_views, mla_layers, one_op, riscv_v_layers, sanitized, thumb1_layers
 from support.examples import examples
 from support.kernel_layers import KernelLayers

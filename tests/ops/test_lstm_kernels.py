@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from aboard.importers import load
 from aboard.ir import Node
 from aboard.kernels import of
-from aboard.kernels.contract import Implementation, KernelCall, View
+from aboard.kernels.contract import Implementation, KernelCall
+from aboard.kernels.view import View
 from aboard.ops import get
 from aboard.ops.lstm_steps import CELL, HIDDEN, INPUT
 from aboard.target import Target

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from aboard.kernels.contract import View
+from aboard.kernels.view import View
 from aboard.target import Target
 from support import kernel_views
 from support.mla_layers import KERNELS, extreme

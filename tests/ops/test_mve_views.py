@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import aboard
 from aboard.ir import Node
-from aboard.kernels.contract import Implementation, View
+from aboard.kernels.contract import Implementation
 from aboard.kernels.select import strategy
+from aboard.kernels.view import View
 from aboard.target import Target
 from support import kernel_call, kernel_views, mve_layers, one_op, sanitized
 from support.examples import either, examples

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from aboard import kernels
 from aboard.importers import load
 from aboard.ir import Node
-from aboard.kernels.contract import Implementation, KernelCall, View
+from aboard.kernels.contract import Implementation, KernelCall
+from aboard.kernels.view import View
 from aboard.ops import get
 from aboard.target import Target
 from support import dsp_layers, kernel_call, mve_layers, weighted_models

@@ -9,7 +9,8 @@ import pytest
 
 from aboard.importers import load
 from aboard.kernels import of
-from aboard.kernels.contract import KernelCall, View
+from aboard.kernels.contract import KernelCall
+from aboard.kernels.view import View
 from aboard.ops import get
 from aboard.target import Target
 from support import kernel_call, reductions

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from aboard.kernels.contract import View
+from aboard.kernels.view import View
 from aboard.target import Target
 from support import kernel_views
 from support.thumb1_layers import KERNELS

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from aboard.errors import VerifyError
 from aboard.ir import DType, Node, Tensor, TensorType
-from aboard.kernels.contract import ConstantArg, KernelCall, View
+from aboard.kernels.contract import ConstantArg, KernelCall
 from aboard.kernels.portable import tree_tables
 from aboard.kernels.portable.tree_ensemble import TreeEnsemblePortable
+from aboard.kernels.view import View
 from aboard.ops.registry import get
 from aboard.ops.tree_ensemble import Aggregate, TreeEnsembleAttributes, Trees
 from aboard.target import Target

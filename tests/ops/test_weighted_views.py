@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from aboard import kernels
 from aboard.importers import load
 from aboard.ir import Node
-from aboard.kernels.contract import KernelCall, View
+from aboard.kernels.contract import KernelCall
 from aboard.kernels.select.strategy import choose
+from aboard.kernels.view import View
 from aboard.ops import conv2d, get
 from aboard.ops.window import reach
 from aboard.target import Target

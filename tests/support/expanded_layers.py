@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from aboard.importers import load
 from aboard.ir import Array, Node
 from aboard.kernels import of
-from aboard.kernels.contract import Implementation, KernelCall, RowWise, View
+from aboard.kernels.contract import Implementation, KernelCall, RowWise
+from aboard.kernels.view import View
 from aboard.ops import expanded_depthwise_conv2d, get
 from aboard.schedule.receptive_field import Progress
 from aboard.target import Target

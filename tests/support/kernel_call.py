@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from aboard.base import resources
 from aboard.emit import c_text
 from aboard.emit.instances import argument_names, argument_type
-from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg, ScratchArg, View
+from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg, ScratchArg
+from aboard.kernels.view import View
 
 #: What memory between rows and pixels holds before a run, and must hold after it.
 GAP = 0xA5

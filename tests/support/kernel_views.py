@@ -9,7 +9,8 @@ import numpy as np
 
 from aboard.importers import load
 from aboard.ir import Array, Node
-from aboard.kernels.contract import Implementation, RowWise, View
+from aboard.kernels.contract import Implementation, RowWise
+from aboard.kernels.view import View
 from aboard.ops import get
 from aboard.schedule.receptive_field import Progress
 from aboard.target import Target

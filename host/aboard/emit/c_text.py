@@ -13,7 +13,7 @@ from aboard.base import quoting
 from aboard.errors import VerifyError
 from aboard.ir import Array
 from aboard.ir.numerics import INT32_MAX, INT32_MIN
-from aboard.kernels.contract import Literal
+from aboard.kernels.view import Literal
 
 _C_TYPES = {
     "int8": "int8_t",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from aboard.emit.arenas import Arenas
-from aboard.kernels.contract import View
+from aboard.kernels.view import View
 from aboard.schedule.cascade import Cascade
 from aboard.schedule.lowering import Program, Step
 

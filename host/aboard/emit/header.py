@@ -7,7 +7,7 @@ from aboard.emit import c_text, conversion, state, streamed_input
 from aboard.emit.arenas import Arenas, offset
 from aboard.emit.banner import banner
 from aboard.ir import Graph, Tensor
-from aboard.kernels.contract import View
+from aboard.kernels.view import View
 from aboard.memory.arenas import Layout
 from aboard.schedule.lowering import Program
 from aboard.target import Target

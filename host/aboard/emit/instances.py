@@ -15,18 +15,17 @@ from aboard.emit import c_text
 from aboard.emit.initial import initial_values
 from aboard.ir import Array
 from aboard.kernels.contract import (
-    TABLE,
     Argument,
     Call,
     ConstantArg,
     FunctionCall,
     InputArg,
     KernelCall,
-    Literal,
     OutputArg,
     PackedConstant,
 )
 from aboard.kernels.select import code_size
+from aboard.kernels.view import TABLE, Literal
 from aboard.schedule.lowering import Program, Step
 from aboard.target import Target
 

@@ -18,11 +18,12 @@ from aboard.base.manifest_records import (
 from aboard.emit.arenas import home, offset
 from aboard.emit.instances import Instances
 from aboard.ir import Rounding, Tensor
-from aboard.kernels.contract import ExternalCall, View
+from aboard.kernels.contract import ExternalCall
 from aboard.kernels.control import ControlCall, distinct
 from aboard.kernels.select import stalls
 from aboard.kernels.select.cost_model import Prediction
 from aboard.kernels.select.measured import fetches, model_errors, nearest
+from aboard.kernels.view import View
 from aboard.memory.arenas import Layout
 from aboard.memory.problem import round_up
 from aboard.ops.subgraph import SubgraphAttributes

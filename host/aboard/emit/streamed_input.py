@@ -5,7 +5,7 @@ from __future__ import annotations
 from aboard.emit.arenas import Arenas
 from aboard.emit.cascade import row_offset
 from aboard.ir import Tensor
-from aboard.kernels.contract import View
+from aboard.kernels.view import View
 from aboard.schedule.lowering import Program
 
 #: Expression for the state between two rows.

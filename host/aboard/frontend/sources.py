@@ -23,7 +23,7 @@ from aboard.errors import InputError
 from aboard.frontend.audio import LOG_SCALE, AudioFrontEnd
 from aboard.frontend.audio_tables import WEIGHT_BITS
 from aboard.ir import Array
-from aboard.kernels.contract import Literal
+from aboard.kernels.view import Literal
 from aboard.ops.signal_fft import factors, super_twiddles, twiddles
 from aboard.ops.signal_filter_bank import log_table
 from aboard.ops.signal_numbers import Numbers

@@ -14,15 +14,14 @@ from aboard.kernels.contract import (
     Implementation,
     InputArg,
     KernelCall,
-    Literal,
     OutputArg,
     PackedConstant,
     Scratch,
     ScratchArg,
-    View,
 )
 from aboard.kernels.packages import KernelPackage
 from aboard.kernels.registry import implements, of
+from aboard.kernels.view import Literal, View
 
 __all__ = [
     "ConstantArg",

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from aboard.errors import TargetError
 from aboard.ir import Graph
-from aboard.kernels.contract import Argument, ConstantArg, InputArg, OutputArg, ScratchArg, View
+from aboard.kernels.contract import Argument, ConstantArg, InputArg, OutputArg, ScratchArg
+from aboard.kernels.view import View
 from aboard.ops.subgraph import Matched
 from aboard.target.device import MemoryRegion, Runtime
 from aboard.target.kind import Value

@@ -14,8 +14,9 @@ from typing import ClassVar
 from typing_extensions import override
 
 from aboard.ir import Node
-from aboard.kernels.contract import FunctionCall, Implementation, InputArg, OutputArg, Scratch, ScratchArg, View
+from aboard.kernels.contract import FunctionCall, Implementation, InputArg, OutputArg, Scratch, ScratchArg
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.ops import rows_of
 from aboard.target import Target
 

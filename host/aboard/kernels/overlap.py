@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from aboard.kernels.contract import View
+from aboard.kernels.view import View
 from aboard.ops.window import Padding, reach
 
 

@@ -15,8 +15,9 @@ from aboard.ir import Array, Node, Rounding
 from aboard.ir.fingerprint import Memo, once_for_equal_nodes
 from aboard.ir.numerics import INT32_MAX, INT32_MIN, Int64, wrap32
 from aboard.kernels import weights as packing
-from aboard.kernels.contract import Literal, UnsupportedNodeError
+from aboard.kernels.contract import UnsupportedNodeError
 from aboard.kernels.single_rounding import DoubleRounding, ExactRounding, SingleRounding, find
+from aboard.kernels.view import Literal
 from aboard.ops import weighted
 from aboard.ops.activation import Activation
 

@@ -10,8 +10,9 @@ from typing_extensions import override
 
 from aboard.ir import Node
 from aboard.kernels import weights as packing
-from aboard.kernels.contract import Implementation, UnsupportedNodeError, View
+from aboard.kernels.contract import Implementation, UnsupportedNodeError
 from aboard.kernels.overlap import Reads, distance
+from aboard.kernels.view import View
 from aboard.kernels.windowed import sliding_window
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.weighted import INPUT, Precision

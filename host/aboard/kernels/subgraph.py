@@ -9,8 +9,9 @@ from typing_extensions import override
 
 from aboard.ir import Node
 from aboard.kernels.accelerator import ALIGN, ClaimedRegion, DeviceCode
-from aboard.kernels.contract import ExternalCall, Implementation, View
+from aboard.kernels.contract import ExternalCall, Implementation
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.ops import rows_of
 from aboard.ops.subgraph import attributes
 from aboard.target import Target, columns

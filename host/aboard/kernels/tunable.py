@@ -12,10 +12,11 @@ from dataclasses import replace
 from aboard import boards
 from aboard.ir import Node
 from aboard.ir.canonical import of_node
-from aboard.kernels.contract import Argument, Call, ConstantArg, Implementation, KernelCall, View
+from aboard.kernels.contract import Argument, Call, ConstantArg, Implementation, KernelCall
 from aboard.kernels.registry import of
 from aboard.kernels.select import strategy
 from aboard.kernels.select.cost_model import whole_call
+from aboard.kernels.view import View
 from aboard.target import Knob, Target
 from aboard.tuning.choice import DEFAULT, TunedPart, Tuning
 from aboard.tuning.key import HOST

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from aboard.ir import Array, Node
 from aboard.ir.numerics import Int64
-from aboard.kernels.contract import Literal, View
+from aboard.kernels.view import Literal, View
 from aboard.ops.activation import Activation
 from aboard.ops.weighted import BIAS, INPUT, WEIGHTS, Precision, channel_scales, form
 

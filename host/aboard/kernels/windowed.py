@@ -8,8 +8,9 @@ from typing_extensions import override
 
 from aboard.ir import Node
 from aboard.kernels import weights as packing
-from aboard.kernels.contract import ROLLING_ROW_COST, Implementation, RowWise, View
+from aboard.kernels.contract import ROLLING_ROW_COST, Implementation, RowWise
 from aboard.kernels.overlap import Reads, SlidingWindow, distance
+from aboard.kernels.view import View
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, WEIGHTS
 

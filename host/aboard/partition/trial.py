@@ -21,9 +21,10 @@ from aboard.ir import Graph, Node
 from aboard.ir.fingerprint import Memo, is_hashable
 from aboard.kernels import tunable
 from aboard.kernels.accelerator import ALIGN, Cost
-from aboard.kernels.contract import Call, ExternalCall, Implementation, Scratch, ScratchArg, View
+from aboard.kernels.contract import Call, ExternalCall, Implementation, Scratch, ScratchArg
 from aboard.kernels.select import strategy
 from aboard.kernels.subgraph import region_of
+from aboard.kernels.view import View
 from aboard.memory.problem import lower_bound
 from aboard.ops import rows_of
 from aboard.ops.subgraph import attributes

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from aboard import ops
 from aboard.ir import Graph, Node, State, Tensor
-from aboard.kernels.contract import Implementation, View
+from aboard.kernels.contract import Implementation
+from aboard.kernels.view import View
 from aboard.ops.sharing import Share, box_offsets
 from aboard.schedule.buffers import Buffer, TensorLocation
 from aboard.schedule.cascade import Cascade

@@ -20,7 +20,8 @@ from enum import Enum, auto
 
 from aboard.errors import VerifyError
 from aboard.ir import Node, Tensor
-from aboard.kernels.contract import RowWise, View
+from aboard.kernels.contract import RowWise
+from aboard.kernels.view import View
 from aboard.memory import blocks
 from aboard.memory.arenas import Layout
 from aboard.memory.blocks import Block, BlockPlan, MinOffsets, Part

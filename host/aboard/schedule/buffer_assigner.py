@@ -22,7 +22,8 @@ from collections.abc import Mapping, Sequence
 
 from aboard.base.manifest import label
 from aboard.ir import Graph, Node, State, Tensor
-from aboard.kernels.contract import Implementation, View
+from aboard.kernels.contract import Implementation
+from aboard.kernels.view import View
 from aboard.schedule import rolling_finder
 from aboard.schedule.assigner import Assigner
 from aboard.schedule.buffers import Buffer, BufferAssignment, TensorLocation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from aboard.ir import Node, State, Tensor
-from aboard.kernels.contract import View
+from aboard.kernels.view import View
 from aboard.schedule.cascade import Cascade
 from aboard.schedule.rolling import RollingCall, RollingWindow
 

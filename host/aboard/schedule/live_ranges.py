@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from aboard.base.manifest import label
 from aboard.ir import Graph, Node, Tensor
-from aboard.kernels.contract import Implementation, Scratch, View
+from aboard.kernels.contract import Implementation, Scratch
+from aboard.kernels.view import View
 from aboard.memory import state
 from aboard.memory.problem import LiveRange, Overlap
 from aboard.schedule.buffers import AFTER_LAST, Buffer, BufferAssignment

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from aboard.ir import Graph, Node
 from aboard.ir.fingerprint import Memo, fingerprint
 from aboard.kernels import tunable
-from aboard.kernels.contract import TABLE_ENTRY_BYTES, Call, ExternalCall, Implementation, InputArg, View
+from aboard.kernels.contract import Call, ExternalCall, Implementation, InputArg
 from aboard.kernels.control import ControlCall, distinct
 from aboard.kernels.select.flash import model_bytes
+from aboard.kernels.view import TABLE_ENTRY_BYTES, View
 from aboard.memory.problem import LiveRange, Overlap
 from aboard.schedule.buffers import Buffer, BufferAssignment
 from aboard.schedule.live_ranges import allocation_problem, state_block, views

@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aboard.ir import Node, State, Tensor
-from aboard.kernels.contract import View
+from aboard.kernels.view import View
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from aboard.ir import Graph, Node, State, Tensor
-from aboard.kernels.contract import Implementation, View
+from aboard.kernels.contract import Implementation
+from aboard.kernels.view import View
 from aboard.ops.concatenation import ConcatenationAttributes, attributes
 from aboard.ops.conv2d import ConvAttributes
 from aboard.ops.pool2d import PoolAttributes

@@ -13,7 +13,8 @@ from functools import cached_property
 
 from aboard.errors import CapacityError
 from aboard.ir import Graph, Node, Tensor
-from aboard.kernels.contract import RowWise, Scratch, View
+from aboard.kernels.contract import RowWise, Scratch
+from aboard.kernels.view import View
 from aboard.memory.problem import LiveRange, live_bytes
 from aboard.schedule.aims import SLACK, Aim, aim, is_plain_by_default
 from aboard.schedule.buffer_assigner import assign_buffers

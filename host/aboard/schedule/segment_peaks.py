@@ -12,7 +12,8 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
 from aboard.ir import Graph, Node, Tensor
-from aboard.kernels.contract import FunctionCall, Implementation, Scratch, ScratchArg, View
+from aboard.kernels.contract import FunctionCall, Implementation, Scratch, ScratchArg
+from aboard.kernels.view import View
 from aboard.memory.blocks import live_bytes as live_bytes_of_blocks
 from aboard.memory.problem import LiveRange, live_bytes
 from aboard.schedule import blocks, buffer_assigner

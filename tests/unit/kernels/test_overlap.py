@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aboard.kernels.contract import View
 from aboard.kernels.overlap import Reads, SlidingWindow, distance
+from aboard.kernels.view import View
 from aboard.ops.window import Padding, output_size, reach
 
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 
 from aboard.ir import DType, Graph, Node, Quantization, Tensor, TensorType
-from aboard.kernels.contract import Implementation, KernelCall, View
+from aboard.kernels.contract import Implementation, KernelCall
+from aboard.kernels.view import View
 from aboard.schedule.buffer_assigner import assign_buffers
 
 Q = Quantization((0.5,), (0,))

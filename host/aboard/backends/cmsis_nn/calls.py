@@ -10,7 +10,7 @@ import numpy as np
 from aboard.backends.cmsis_nn import exact, geometry, sizes
 from aboard.backends.cmsis_nn.geometry import Size, Unit, WindowedLayer
 from aboard.ir import Array, Node, Tensor
-from aboard.kernels.contract import Literal
+from aboard.kernels.view import Literal
 from aboard.ops import arithmetic, conv2d, depthwise_conv2d, fully_connected, pool2d, softmax, weighted
 from aboard.ops.activation import Activation
 from aboard.ops.registry import get

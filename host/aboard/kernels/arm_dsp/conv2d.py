@@ -23,11 +23,11 @@ from aboard.kernels.contract import (
     Scratch,
     ScratchArg,
     UnsupportedNodeError,
-    View,
 )
 from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer, requantised
+from aboard.kernels.view import View
 from aboard.kernels.windowed import PixelPairs, groups, has_one_channel, is_pointwise
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, WEIGHTS, Precision

@@ -22,11 +22,11 @@ from aboard.kernels.contract import (
     RowWise,
     Scratch,
     ScratchArg,
-    View,
 )
 from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer
+from aboard.kernels.view import View
 from aboard.kernels.windowed import groups
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, WEIGHTS

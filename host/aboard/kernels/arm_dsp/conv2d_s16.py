@@ -13,22 +13,14 @@ from aboard.ir import Node
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_dsp import dot_s16
 from aboard.kernels.arm_dsp.dot import TAP_GROUP
-from aboard.kernels.contract import (
-    ConstantArg,
-    InputArg,
-    KernelCall,
-    OutputArg,
-    PackedConstant,
-    Scratch,
-    ScratchArg,
-    View,
-)
+from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg, PackedConstant, Scratch, ScratchArg
 from aboard.kernels.overlap import Reads
 from aboard.kernels.portable import epilogue_s16
 from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.portable.conv2d_s16 import ConvolutionS16
 from aboard.kernels.registry import implements
 from aboard.kernels.select.price import flash_price
+from aboard.kernels.view import View
 from aboard.kernels.windowed import groups
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, WEIGHTS

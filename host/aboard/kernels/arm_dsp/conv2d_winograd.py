@@ -30,11 +30,11 @@ from aboard.kernels.contract import (
     Scratch,
     ScratchArg,
     UnsupportedNodeError,
-    View,
 )
 from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer, requantised
+from aboard.kernels.view import View
 from aboard.kernels.windowed import Convolution, groups
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, Precision

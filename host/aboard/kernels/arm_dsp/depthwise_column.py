@@ -22,12 +22,12 @@ from aboard.kernels.contract import (
     PackedConstant,
     RowWise,
     UnsupportedNodeError,
-    View,
 )
 from aboard.kernels.overlap import Reads, distance
 from aboard.kernels.portable.depthwise_conv2d import params_of_shape
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer, requantised
+from aboard.kernels.view import View
 from aboard.kernels.windowed import sliding_window
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes, window

@@ -15,17 +15,16 @@ from aboard.kernels.contract import (
     ConstantArg,
     InputArg,
     KernelCall,
-    Literal,
     OutputArg,
     PackedConstant,
     RowWise,
     Scratch,
     ScratchArg,
-    View,
 )
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer, requantised
 from aboard.kernels.strips import InStrips
+from aboard.kernels.view import Literal, View
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes, window
 from aboard.ops.weighted import INPUT

@@ -9,13 +9,14 @@ from typing_extensions import override
 
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
-from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg, PackedConstant, View
+from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg, PackedConstant
 from aboard.kernels.overlap import Reads
 from aboard.kernels.portable import epilogue_s16
 from aboard.kernels.portable.depthwise_conv2d import params_of_shape
 from aboard.kernels.portable.depthwise_conv2d_s16 import DepthwiseS16
 from aboard.kernels.portable.epilogue_s16 import EpilogueS16
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes
 from aboard.ops.weighted import INPUT

@@ -24,12 +24,12 @@ from aboard.kernels.contract import (
     Scratch,
     ScratchArg,
     UnsupportedNodeError,
-    View,
 )
 from aboard.kernels.portable.depthwise_conv2d import params_of_shape
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer, requantised
 from aboard.kernels.strips import InStrips
+from aboard.kernels.view import View
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes, window
 from aboard.ops.weighted import INPUT

@@ -20,11 +20,11 @@ from aboard.kernels.contract import (
     Scratch,
     ScratchArg,
     UnsupportedNodeError,
-    View,
 )
 from aboard.kernels.portable.depthwise_conv2d import params_of_shape
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer, requantised
+from aboard.kernels.view import View
 from aboard.kernels.windowed import Windowed
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes, window

@@ -14,17 +14,16 @@ from aboard.kernels.contract import (
     ConstantArg,
     InputArg,
     KernelCall,
-    Literal,
     OutputArg,
     PackedConstant,
     Scratch,
     ScratchArg,
     UnsupportedNodeError,
-    View,
 )
 from aboard.kernels.portable.expanded_depthwise_conv2d import Expanded, Windows
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer, requantised
+from aboard.kernels.view import Literal, View
 from aboard.ops import conv2d
 from aboard.ops import expanded_depthwise_conv2d as op
 from aboard.ops.weighted import INPUT

@@ -7,7 +7,7 @@ import numpy as np
 from aboard.ir import Array
 from aboard.ir.numerics import wrap32
 from aboard.kernels.arm_dsp.dot import TAP_GROUP
-from aboard.kernels.contract import Literal
+from aboard.kernels.view import Literal
 from aboard.kernels.weights import filled
 
 #: Channels of a block.

@@ -21,11 +21,11 @@ from aboard.kernels.contract import (
     OutputArg,
     PackedConstant,
     UnsupportedNodeError,
-    View,
 )
 from aboard.kernels.portable.fully_connected import shape_params
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer
+from aboard.kernels.view import View
 from aboard.ops import fully_connected as op
 from aboard.ops.weighted import INPUT, WEIGHTS, Precision
 from aboard.target import Target

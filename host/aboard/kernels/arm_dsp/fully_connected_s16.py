@@ -20,11 +20,11 @@ from aboard.kernels.contract import (
     PackedConstant,
     Scratch,
     ScratchArg,
-    View,
 )
 from aboard.kernels.portable import epilogue_s16
 from aboard.kernels.portable.fully_connected import shape_params
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.ops import fully_connected as op
 from aboard.ops.weighted import INPUT
 from aboard.target import Target

@@ -10,7 +10,7 @@ from typing_extensions import override
 from aboard.ir import Array, DType, Node
 from aboard.kernels.arm_dsp import four_channels
 from aboard.kernels.arm_dsp.dot import TAP_GROUP
-from aboard.kernels.contract import ConstantArg, KernelCall, Literal, PackedConstant, Scratch, ScratchArg, View
+from aboard.kernels.contract import ConstantArg, KernelCall, PackedConstant, Scratch, ScratchArg
 from aboard.kernels.portable.lstm import (
     LARGEST_S16,
     LstmKernel,
@@ -21,6 +21,7 @@ from aboard.kernels.portable.lstm import (
     sums_refusal,
 )
 from aboard.kernels.registry import implements
+from aboard.kernels.view import Literal, View
 from aboard.kernels.weights import filled
 from aboard.ops import sigmoid_wide
 from aboard.ops.lstm import extents, scaling

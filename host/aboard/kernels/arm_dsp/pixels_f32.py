@@ -20,16 +20,15 @@ from aboard.kernels.contract import (
     ConstantArg,
     Implementation,
     KernelCall,
-    Literal,
     PackedConstant,
     Scratch,
     ScratchArg,
-    View,
 )
 from aboard.kernels.overlap import Reads
 from aboard.kernels.portable import conv2d, depthwise_conv2d, fully_connected
 from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.portable.epilogue import BLOCK
+from aboard.kernels.view import Literal, View
 from aboard.kernels.windowed import Windowed, groups
 from aboard.ops import conv2d as op
 from aboard.ops import depthwise_conv2d as depthwise

@@ -12,18 +12,11 @@ from aboard.ir.numerics import wrap32
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_dsp import dot
 from aboard.kernels.arm_dsp.conv2d import LINE_SHIFT
-from aboard.kernels.contract import (
-    ConstantArg,
-    InputArg,
-    KernelCall,
-    OutputArg,
-    PackedConstant,
-    UnsupportedNodeError,
-    View,
-)
+from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg, PackedConstant, UnsupportedNodeError
 from aboard.kernels.overlap import Reads
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer, requantised
+from aboard.kernels.view import View
 from aboard.kernels.windowed import Convolution, groups, is_pointwise
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, Precision

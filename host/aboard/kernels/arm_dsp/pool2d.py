@@ -9,9 +9,10 @@ from typing import ClassVar
 from typing_extensions import override
 
 from aboard.ir import DType, Node
-from aboard.kernels.contract import KernelCall, View
+from aboard.kernels.contract import KernelCall
 from aboard.kernels.portable.pool2d import AccumulatingAverage, Pool
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.target import Target
 
 #: ABOARD_DSP_TAP_GROUP of `arm_dsp/dot.h`.

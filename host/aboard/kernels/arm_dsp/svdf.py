@@ -11,18 +11,10 @@ from aboard.ir import Array, DType, Node
 from aboard.ir.numerics import Int64
 from aboard.kernels.arm_dsp import four_channels
 from aboard.kernels.arm_dsp.dot import TAP_GROUP
-from aboard.kernels.contract import (
-    ConstantArg,
-    InputArg,
-    KernelCall,
-    OutputArg,
-    PackedConstant,
-    Scratch,
-    ScratchArg,
-    View,
-)
+from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg, PackedConstant, Scratch, ScratchArg
 from aboard.kernels.portable.svdf import SvdfKernel, constant, geometry, unit_bias
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.ops.svdf import FEATURE_WEIGHTS, INPUT, STATE, TIME_WEIGHTS, attributes, rescaling
 from aboard.target import Target
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from aboard.ir import DType, Node
-from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
+from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg
 from aboard.kernels.portable.arithmetic import short_sum, signature
 from aboard.kernels.portable.elementwise import present
 from aboard.kernels.registry import implements
+from aboard.kernels.view import Literal, View
 from aboard.ops.arithmetic import attributes
 from aboard.target import Target
 

@@ -18,8 +18,9 @@ from aboard.ir import Array, Node
 from aboard.kernels.arm_mve.epilogue import EpilogueForm, EpilogueMve
 from aboard.kernels.arm_mve.four_pixels_columns import Gather
 from aboard.kernels.arm_mve.four_pixels_columns import possible as gathers
-from aboard.kernels.contract import ConstantArg, Literal, PackedConstant, Scratch, View
+from aboard.kernels.contract import ConstantArg, PackedConstant, Scratch
 from aboard.kernels.overlap import Reads
+from aboard.kernels.view import Literal, View
 from aboard.kernels.weights import padded
 from aboard.kernels.windowed import groups
 from aboard.ops import conv2d as op

@@ -19,17 +19,16 @@ from aboard.kernels.contract import (
     Implementation,
     InputArg,
     KernelCall,
-    Literal,
     OutputArg,
     PackedConstant,
     RowWise,
     Scratch,
     ScratchArg,
-    View,
 )
 from aboard.kernels.overlap import Reads, distance
 from aboard.kernels.registry import implements
 from aboard.kernels.select.price import flash_price
+from aboard.kernels.view import Literal, View
 from aboard.kernels.weights import padded
 from aboard.kernels.windowed import sliding_window
 from aboard.ops import depthwise_conv2d as op

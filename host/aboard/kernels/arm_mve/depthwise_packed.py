@@ -25,7 +25,7 @@ from aboard.kernels.arm_mve.packed_layer import (
     PackedGeometry,
     Packing,
 )
-from aboard.kernels.contract import Literal, View
+from aboard.kernels.view import Literal, View
 from aboard.ops.conv2d import attributes, window
 from aboard.ops.weighted import INPUT
 

@@ -15,9 +15,10 @@ from aboard.ir import Array, Node, Rounding
 from aboard.ir.fingerprint import Memo
 from aboard.ir.numerics import INT32_MAX, INT32_MIN, Int64, wrap32
 from aboard.kernels import weights as packing
-from aboard.kernels.contract import Literal, UnsupportedNodeError
+from aboard.kernels.contract import UnsupportedNodeError
 from aboard.kernels.requantisation import channel_type, sum_range
 from aboard.kernels.single_rounding import DoubleRounding, find
+from aboard.kernels.view import Literal
 from aboard.kernels.weights import padded
 from aboard.ops import weighted
 from aboard.ops.activation import Activation

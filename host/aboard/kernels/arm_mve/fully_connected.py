@@ -28,15 +28,14 @@ from aboard.kernels.contract import (
     Implementation,
     InputArg,
     KernelCall,
-    Literal,
     OutputArg,
     PackedConstant,
     Scratch,
     ScratchArg,
-    View,
 )
 from aboard.kernels.portable.fully_connected import shape_params
 from aboard.kernels.registry import implements
+from aboard.kernels.view import Literal, View
 from aboard.kernels.weights import padded
 from aboard.ops import fully_connected as op
 from aboard.ops.weighted import INPUT, Precision

@@ -10,7 +10,7 @@ from typing_extensions import override
 from aboard.ir import Array, Node
 from aboard.ir.numerics import wrap32
 from aboard.kernels.arm_mve.conv2d import CHUNK, reach
-from aboard.kernels.contract import ConstantArg, KernelCall, Literal, PackedConstant, Scratch, ScratchArg, View
+from aboard.kernels.contract import ConstantArg, KernelCall, PackedConstant, Scratch, ScratchArg
 from aboard.kernels.portable.lstm import (
     LARGEST_S16,
     PortableS8,
@@ -23,6 +23,7 @@ from aboard.kernels.portable.lstm import (
     sums_refusal,
 )
 from aboard.kernels.registry import implements
+from aboard.kernels.view import Literal, View
 from aboard.kernels.weights import filled, padded
 from aboard.ops import sigmoid_wide
 from aboard.ops.lstm import extents, scaling

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from enum import IntEnum
 
-from aboard.kernels.contract import View
+from aboard.kernels.view import View
 
 #: Channels packed at once, and bytes of a vector of weights.
 BLOCK = 16

@@ -9,8 +9,9 @@ from typing_extensions import override
 
 from aboard.ir import Node
 from aboard.kernels.arm_dsp.signal_fft import FftDspS16
-from aboard.kernels.contract import KernelCall, View
+from aboard.kernels.contract import KernelCall
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.target import Target
 
 

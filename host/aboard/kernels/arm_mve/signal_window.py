@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing_extensions import override
 
 from aboard.ir import Node
-from aboard.kernels.contract import KernelCall, View
+from aboard.kernels.contract import KernelCall
 from aboard.kernels.portable.signal import (
     SignalEnergyPortable,
     SignalFftAutoScalePortable,
@@ -16,6 +16,7 @@ from aboard.kernels.portable.signal import (
     SignalWindowPortable,
 )
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.target import Target
 
 

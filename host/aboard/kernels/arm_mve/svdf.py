@@ -12,19 +12,10 @@ from aboard.ir.numerics import wrap32
 from aboard.kernels.arm_mve.conv2d import CHUNK, reach
 from aboard.kernels.arm_mve.epilogue import LANES
 from aboard.kernels.arm_mve.fully_connected import BLOCK, pack
-from aboard.kernels.contract import (
-    ConstantArg,
-    InputArg,
-    KernelCall,
-    Literal,
-    OutputArg,
-    PackedConstant,
-    Scratch,
-    ScratchArg,
-    View,
-)
+from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg, PackedConstant, Scratch, ScratchArg
 from aboard.kernels.portable.svdf import SvdfKernel, constant, int8_params, unit_bias
 from aboard.kernels.registry import implements
+from aboard.kernels.view import Literal, View
 from aboard.kernels.weights import filled
 from aboard.ops.svdf import FEATURE_WEIGHTS, INPUT, STATE, TIME_WEIGHTS
 from aboard.target import Target

@@ -11,10 +11,11 @@ from typing_extensions import override
 from aboard.ir import Array, Node
 from aboard.kernels import loops, two_products
 from aboard.kernels import weights as packing
-from aboard.kernels.contract import ConstantArg, KernelCall, PackedConstant, Scratch, ScratchArg, View
+from aboard.kernels.contract import ConstantArg, KernelCall, PackedConstant, Scratch, ScratchArg
 from aboard.kernels.portable.conv2d import PortableS8
 from aboard.kernels.portable.epilogue import BLOCK
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.kernels.weights import padded
 from aboard.kernels.windowed import groups
 from aboard.ops import conv2d as op

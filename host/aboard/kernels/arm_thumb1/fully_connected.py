@@ -11,10 +11,11 @@ from typing_extensions import override
 from aboard.ir import Node
 from aboard.kernels import loops, two_products
 from aboard.kernels import weights as packing
-from aboard.kernels.contract import ConstantArg, KernelCall, PackedConstant, View
+from aboard.kernels.contract import ConstantArg, KernelCall, PackedConstant
 from aboard.kernels.portable.epilogue import BLOCK, epilogue
 from aboard.kernels.portable.fully_connected import PortableS8
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.ops import fully_connected as op
 from aboard.target import Target
 

@@ -8,11 +8,12 @@ from typing import cast
 from typing_extensions import override
 
 from aboard.ir import Node
-from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg, View
+from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg
 from aboard.kernels.portable.arithmetic import scaling_fields
 from aboard.kernels.portable.arity import MAX_PARTS
 from aboard.kernels.portable.elementwise import SUFFIXES, joined, present
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.ops import get
 from aboard.ops.add_n import AddN
 from aboard.target import Target

@@ -11,11 +11,12 @@ from typing_extensions import override
 
 from aboard.ir import DType, Node, Quantization, Rounding, Tensor, TensorType
 from aboard.ir.numerics import Int64
-from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
+from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg
 from aboard.kernels.portable import short_form
 from aboard.kernels.portable.broadcast import over, rank_problem
 from aboard.kernels.portable.short_form import ShortForm
 from aboard.kernels.registry import implements
+from aboard.kernels.view import Literal, View
 from aboard.ops import get
 from aboard.ops.activation import Activation
 from aboard.ops.arithmetic import ONE_HALF, Add, ArithmeticAttributes, Mul, Sub, attributes

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from aboard.ir import DType, Node
-from aboard.kernels.contract import InputArg, KernelCall, OutputArg, View
+from aboard.kernels.contract import InputArg, KernelCall, OutputArg
 from aboard.kernels.portable.arithmetic import Arithmetic, scalings
 from aboard.kernels.portable.broadcast import over
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.ops.arithmetic import attributes
 from aboard.target import Target
 

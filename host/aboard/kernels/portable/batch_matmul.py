@@ -9,8 +9,9 @@ from typing_extensions import override
 
 from aboard.ir import DType, Node
 from aboard.ir.numerics import reduced_multiplier
-from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
+from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg
 from aboard.kernels.registry import implements
+from aboard.kernels.view import Literal, View
 from aboard.ops.batch_matmul import attributes, extents, scaling
 from aboard.target import Target
 

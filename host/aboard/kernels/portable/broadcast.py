@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from aboard.ir import Node, Tensor
-from aboard.kernels.contract import Literal, View
 from aboard.kernels.portable.elementwise import is_run, join, present
 from aboard.kernels.portable.gather import Step, axis_steps
+from aboard.kernels.view import Literal, View
 
 #: ABOARD_BROADCAST_LEAD of broadcast.h.
 MAX_LEAD = 4

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from aboard.ir import Node
-from aboard.kernels.contract import Implementation, KernelCall, View
+from aboard.kernels.contract import Implementation, KernelCall
 from aboard.kernels.portable import gather
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.target import Target
 
 

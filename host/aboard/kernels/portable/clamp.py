@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from aboard.ir import DType, Node
-from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg, View
+from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg
 from aboard.kernels.portable.elementwise import joined, present
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.ops.activation import Activation
 from aboard.target import Target
 

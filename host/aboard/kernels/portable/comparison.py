@@ -9,12 +9,13 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import DType, Node
-from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
+from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg
 from aboard.kernels.portable.arithmetic import scaling_fields
 from aboard.kernels.portable.binary import PLAIN, Binary
 from aboard.kernels.portable.broadcast import over, rank_problem
 from aboard.kernels.portable.elementwise import SUFFIXES
 from aboard.kernels.registry import implement, implements
+from aboard.kernels.view import Literal, View
 from aboard.ops import get
 from aboard.ops.comparison import Comparison
 from aboard.target import Target

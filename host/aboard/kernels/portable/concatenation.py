@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from aboard.ir import Node
-from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
+from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg
 from aboard.kernels.portable import gather
 from aboard.kernels.portable.arity import MAX_PARTS
 from aboard.kernels.registry import implements
+from aboard.kernels.view import Literal, View
 from aboard.ops.concatenation import attributes
 from aboard.target import Target
 

@@ -15,15 +15,14 @@ from aboard.kernels.contract import (
     ConstantArg,
     InputArg,
     KernelCall,
-    Literal,
     OutputArg,
     PackedConstant,
     Scratch,
     ScratchArg,
-    View,
 )
 from aboard.kernels.portable.epilogue import BLOCK, epilogue
 from aboard.kernels.registry import implements
+from aboard.kernels.view import Literal, View
 from aboard.kernels.weights import padded
 from aboard.kernels.windowed import Convolution, PixelPairs, groups, has_one_channel
 from aboard.ops import conv2d as op

@@ -18,11 +18,11 @@ from aboard.kernels.contract import (
     PackedConstant,
     Scratch,
     ScratchArg,
-    View,
 )
 from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.portable.epilogue import epilogue
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.kernels.windowed import Convolution, groups
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, Precision

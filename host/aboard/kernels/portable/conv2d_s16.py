@@ -9,21 +9,13 @@ from typing_extensions import override
 
 from aboard.ir import Node
 from aboard.kernels import weights as packing
-from aboard.kernels.contract import (
-    ConstantArg,
-    InputArg,
-    KernelCall,
-    OutputArg,
-    PackedConstant,
-    Scratch,
-    ScratchArg,
-    View,
-)
+from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg, PackedConstant, Scratch, ScratchArg
 from aboard.kernels.overlap import Reads
 from aboard.kernels.portable import epilogue_s16
 from aboard.kernels.portable.conv2d import pack, shape_params
 from aboard.kernels.portable.epilogue import BLOCK
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.kernels.windowed import PixelPairs, groups
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT

@@ -16,13 +16,11 @@ from aboard.kernels.contract import (
     ConstantArg,
     InputArg,
     KernelCall,
-    Literal,
     OutputArg,
     PackedConstant,
     RowWise,
     Scratch,
     ScratchArg,
-    View,
 )
 from aboard.kernels.overlap import Reads
 from aboard.kernels.portable.conv2d import shape_params
@@ -30,6 +28,7 @@ from aboard.kernels.portable.epilogue import SINGLE_ROUNDING_SHIFT, epilogue
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import requantised_once
 from aboard.kernels.select.price import UNROLLED_CODE_PRICE
+from aboard.kernels.view import Literal, View
 from aboard.kernels.windowed import Windowed
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes, window

@@ -9,10 +9,11 @@ from typing_extensions import override
 
 from aboard.ir import Node
 from aboard.kernels import weights as packing
-from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg, PackedConstant, View
+from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg, PackedConstant
 from aboard.kernels.portable import epilogue_s16
 from aboard.kernels.portable.depthwise_conv2d import params_of_shape
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.kernels.windowed import Windowed
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes, window

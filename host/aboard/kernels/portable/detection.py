@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from aboard.ir import Node
-from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg, Scratch, ScratchArg, View
+from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg, Scratch, ScratchArg
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.ops.detection import ENCODINGS, SCORES, attributes
 from aboard.target import Target
 

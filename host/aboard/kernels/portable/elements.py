@@ -8,9 +8,10 @@ from typing import ClassVar
 from typing_extensions import override
 
 from aboard.ir import DType, Node
-from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
+from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg
 from aboard.kernels.portable.elementwise import SUFFIXES, joined, present
 from aboard.kernels.registry import implement
+from aboard.kernels.view import Literal, View
 from aboard.target import Target
 
 #: Fields of a parameter struct behind the views.

@@ -11,18 +11,10 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import DType, Node
-from aboard.kernels.contract import (
-    ConstantArg,
-    Implementation,
-    InputArg,
-    KernelCall,
-    Literal,
-    OutputArg,
-    PackedConstant,
-    View,
-)
+from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant
 from aboard.kernels.portable.elementwise import joined, present
 from aboard.kernels.registry import implements
+from aboard.kernels.view import Literal, View
 from aboard.ops import get, relu, sigmoid_wide
 from aboard.ops.activation import Activation
 from aboard.ops.rescaling import scaling

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from aboard.ir import DType
-from aboard.kernels.contract import View
+from aboard.kernels.view import View
 
 #: What names of C functions call the element types they take.
 SUFFIXES = {

@@ -13,7 +13,7 @@ import numpy as np
 
 from aboard.ir import Array, Node, Rounding
 from aboard.ir.numerics import Int64, multiply_by_quantized_multiplier, wrap32
-from aboard.kernels.contract import Literal
+from aboard.kernels.view import Literal
 from aboard.kernels.weights import padded
 from aboard.ops import weighted
 from aboard.ops.activation import Activation

@@ -20,7 +20,7 @@ from aboard.ir.numerics import (
     wrap32,
 )
 from aboard.kernels import weights as packing
-from aboard.kernels.contract import Literal
+from aboard.kernels.view import Literal
 from aboard.kernels.weights import padded
 from aboard.ops import weighted
 from aboard.ops.activation import Activation

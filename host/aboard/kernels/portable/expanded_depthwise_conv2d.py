@@ -16,17 +16,16 @@ from aboard.kernels.contract import (
     Implementation,
     InputArg,
     KernelCall,
-    Literal,
     OutputArg,
     PackedConstant,
     RowWise,
     Scratch,
     ScratchArg,
-    View,
 )
 from aboard.kernels.portable import depthwise_conv2d as depthwise_kernel
 from aboard.kernels.portable.epilogue import BLOCK, epilogue
 from aboard.kernels.registry import implements
+from aboard.kernels.view import Literal, View
 from aboard.ops import conv2d, depthwise_conv2d, get
 from aboard.ops import expanded_depthwise_conv2d as op
 from aboard.ops.conv2d import attributes

@@ -9,10 +9,11 @@ from typing import cast
 from typing_extensions import override
 
 from aboard.ir import DType, Node
-from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg, View
+from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg
 from aboard.kernels.portable.elementwise import SUFFIXES, present
 from aboard.kernels.portable.mean import axes_of, too_many_axes
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.ops import get
 from aboard.ops.extremes import knows_infinity, place_attributes
 from aboard.ops.reduction import Reduction

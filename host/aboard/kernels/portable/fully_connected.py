@@ -10,18 +10,10 @@ from typing_extensions import override
 from aboard.ir import Node
 from aboard.kernels import loops
 from aboard.kernels import weights as packing
-from aboard.kernels.contract import (
-    ConstantArg,
-    Implementation,
-    InputArg,
-    KernelCall,
-    Literal,
-    OutputArg,
-    PackedConstant,
-    View,
-)
+from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant
 from aboard.kernels.portable.epilogue import BLOCK, epilogue
 from aboard.kernels.registry import implements
+from aboard.kernels.view import Literal, View
 from aboard.kernels.weights import padded
 from aboard.ops import fully_connected as op
 from aboard.ops.weighted import INPUT, WEIGHTS, Precision

@@ -8,11 +8,12 @@ from typing_extensions import override
 
 from aboard.ir import Node
 from aboard.kernels import weights as packing
-from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant, View
+from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant
 from aboard.kernels.portable import epilogue_s16
 from aboard.kernels.portable.epilogue import BLOCK
 from aboard.kernels.portable.fully_connected import shape_params
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.ops import fully_connected as op
 from aboard.ops.weighted import INPUT
 from aboard.target import Target

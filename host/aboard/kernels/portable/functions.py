@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from aboard.ir import DType, Node
-from aboard.kernels.contract import Literal
 from aboard.kernels.portable.elements import Elements
 from aboard.kernels.registry import implement
+from aboard.kernels.view import Literal
 from aboard.ops.functions import is_plain
 from aboard.ops.rescaling import scaling
 

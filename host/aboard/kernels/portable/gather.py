@@ -9,7 +9,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from aboard.kernels.contract import InputArg, KernelCall, Literal, OutputArg, View
+from aboard.kernels.contract import InputArg, KernelCall, OutputArg
+from aboard.kernels.view import Literal, View
 
 #: ABOARD_GATHER_LEAD of copy.h.
 MAX_LEAD = 5

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing_extensions import override
 
 from aboard.ir import Node
-from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
+from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg
 from aboard.kernels.registry import implements
+from aboard.kernels.view import Literal, View
 from aboard.ops.gather import MAX_INDICES, counts, gather_attributes
 from aboard.target import Target
 

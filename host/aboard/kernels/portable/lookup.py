@@ -8,9 +8,10 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, DType, Node, Tensor, TensorType
-from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant, View
+from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant
 from aboard.kernels.portable.elementwise import joined, present
 from aboard.kernels.registry import implement
+from aboard.kernels.view import View
 from aboard.ops import get
 from aboard.target import Target
 

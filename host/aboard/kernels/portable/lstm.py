@@ -15,13 +15,12 @@ from aboard.kernels.contract import (
     Implementation,
     InputArg,
     KernelCall,
-    Literal,
     OutputArg,
     PackedConstant,
-    View,
 )
 from aboard.kernels.portable.epilogue_s16 import CHUNK
 from aboard.kernels.registry import implements
+from aboard.kernels.view import Literal, View
 from aboard.ops import sigmoid_wide
 from aboard.ops.lstm import attributes, extents, scaling
 from aboard.ops.lstm_steps import BIASES, CELL, GATES, HIDDEN, INPUT, INPUT_WEIGHTS, RECURRENT_WEIGHTS

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing_extensions import override
 
 from aboard.ir import DType, Node, Rounding
-from aboard.kernels.contract import Implementation, InputArg, KernelCall, Literal, OutputArg, View
+from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg
 from aboard.kernels.portable.elementwise import present
 from aboard.kernels.portable.gather import axis_steps
 from aboard.kernels.registry import implements
+from aboard.kernels.view import Literal, View
 from aboard.ops.mean import divisor, scaling
 from aboard.ops.reduction import attributes, count
 from aboard.target import Target

@@ -9,18 +9,10 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import DType, Node
-from aboard.kernels.contract import (
-    ConstantArg,
-    Implementation,
-    InputArg,
-    KernelCall,
-    Literal,
-    OutputArg,
-    PackedConstant,
-    View,
-)
+from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant
 from aboard.kernels.portable.elementwise import SUFFIXES, present
 from aboard.kernels.registry import implement, implements
+from aboard.kernels.view import Literal, View
 from aboard.ops import get
 from aboard.ops.normalization import LogSoftmax
 from aboard.target import Target

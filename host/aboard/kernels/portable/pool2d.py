@@ -15,16 +15,15 @@ from aboard.kernels.contract import (
     Implementation,
     InputArg,
     KernelCall,
-    Literal,
     OutputArg,
     RowWise,
     Scratch,
     ScratchArg,
-    View,
 )
 from aboard.kernels.overlap import Reads, SlidingWindow, distance
 from aboard.kernels.portable.elementwise import present
 from aboard.kernels.registry import implements
+from aboard.kernels.view import Literal, View
 from aboard.ops.pool2d import attributes, spans
 from aboard.target import Target
 

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing_extensions import override
 
 from aboard.ir import DType, Node, Quantization, Rounding
-from aboard.kernels.contract import Argument, Implementation, InputArg, KernelCall, Literal, OutputArg, View
+from aboard.kernels.contract import Argument, Implementation, InputArg, KernelCall, OutputArg
 from aboard.kernels.portable.elementwise import joined, present
 from aboard.kernels.registry import implements
+from aboard.kernels.view import Literal, View
 from aboard.target import Target
 
 _SUFFIXES = {DType.INT8: "s8", DType.INT16: "s16", DType.UINT8: "u8"}

@@ -18,9 +18,9 @@ from aboard.kernels.contract import (
     PackedConstant,
     Scratch,
     ScratchArg,
-    View,
 )
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.ops.recurrent import BIAS, CELL, HIDDEN, PEEPHOLES, RECURRENT, WEIGHTS, Cell, X, attributes
 from aboard.target import Target
 

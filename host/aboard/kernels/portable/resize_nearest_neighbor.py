@@ -8,9 +8,10 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Node
-from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant, View
+from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant
 from aboard.kernels.portable import gather
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.ops.resize_nearest_neighbor import indices
 from aboard.target import Target
 

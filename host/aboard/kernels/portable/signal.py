@@ -16,12 +16,11 @@ from aboard.kernels.contract import (
     Implementation,
     InputArg,
     KernelCall,
-    Literal,
     OutputArg,
     PackedConstant,
-    View,
 )
 from aboard.kernels.registry import implements
+from aboard.kernels.view import Literal, View
 from aboard.ops import signal_fft, signal_filter_bank, signal_pcan, signal_window
 from aboard.ops.signal_numbers import numbers
 from aboard.target import Target

@@ -8,9 +8,10 @@ from typing import cast
 from typing_extensions import override
 
 from aboard.ir import DType, Node
-from aboard.kernels.contract import Argument, Literal, Scratch, ScratchArg
+from aboard.kernels.contract import Argument, Scratch, ScratchArg
 from aboard.kernels.portable.signal import SignalKernel, operand, result
 from aboard.kernels.registry import implements
+from aboard.kernels.view import Literal
 from aboard.ops import signal_stream
 
 

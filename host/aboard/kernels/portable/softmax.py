@@ -9,9 +9,10 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import DType, Node
-from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant, View
+from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant
 from aboard.kernels.portable.elementwise import present
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.ops.softmax import attributes, exponentials
 from aboard.target import Target
 

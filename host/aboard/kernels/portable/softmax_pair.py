@@ -10,9 +10,10 @@ from typing_extensions import override
 
 from aboard import ops
 from aboard.ir import Array, DType, Node, Tensor
-from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant, View
+from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant
 from aboard.kernels.portable.elementwise import present
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.target import Target
 
 #: Largest difference of two int8 elements.

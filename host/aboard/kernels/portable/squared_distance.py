@@ -9,8 +9,9 @@ from typing_extensions import override
 
 from aboard import ops
 from aboard.ir import Node
-from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg, View
+from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.target import Target
 
 #: Instructions of a feature of a point, and of a point (Cortex-M4, QEMU).

@@ -10,17 +10,9 @@ from typing_extensions import override
 from aboard.ir import Array, DType, Node
 from aboard.ir.numerics import wrap32
 from aboard.kernels import weights as packing
-from aboard.kernels.contract import (
-    ConstantArg,
-    Implementation,
-    InputArg,
-    KernelCall,
-    Literal,
-    OutputArg,
-    PackedConstant,
-    View,
-)
+from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant
 from aboard.kernels.registry import implements
+from aboard.kernels.view import Literal, View
 from aboard.ops.svdf import BIAS, FEATURE_WEIGHTS, INPUT, STATE, TIME_WEIGHTS, attributes, memory, rescaling
 from aboard.target import Target
 

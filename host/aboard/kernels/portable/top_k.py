@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from aboard.ir import Node
-from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg, View
+from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg
 from aboard.kernels.portable.elementwise import SUFFIXES
 from aboard.kernels.registry import implements
+from aboard.kernels.view import View
 from aboard.ops.top_k import attributes
 from aboard.target import Target
 

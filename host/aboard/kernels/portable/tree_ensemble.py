@@ -8,18 +8,10 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from aboard.ir import Node
-from aboard.kernels.contract import (
-    ConstantArg,
-    Implementation,
-    InputArg,
-    KernelCall,
-    Literal,
-    OutputArg,
-    PackedConstant,
-    View,
-)
+from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant
 from aboard.kernels.portable import tree_tables
 from aboard.kernels.registry import implements
+from aboard.kernels.view import Literal, View
 from aboard.ops import tree_ensemble as op
 from aboard.target import Target
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from aboard.ir import Array
-from aboard.kernels.contract import Literal
+from aboard.kernels.view import Literal
 from aboard.ops.tree_ensemble import Aggregate, Float32, Int32, Trees
 
 _ADDED_FOR_NAN_BEHIND = 0x7F800001

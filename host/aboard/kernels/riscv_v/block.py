@@ -9,8 +9,9 @@ import numpy as np
 from aboard.ir import Array, Node
 from aboard.ir.numerics import wrap32
 from aboard.kernels import weights as packing
-from aboard.kernels.contract import Literal, UnsupportedNodeError
+from aboard.kernels.contract import UnsupportedNodeError
 from aboard.kernels.requantisation import RequantisedLayer, requantised
+from aboard.kernels.view import Literal
 from aboard.kernels.weights import filled
 from aboard.ops.activation import Activation
 from aboard.ops.weighted import Precision

@@ -15,18 +15,17 @@ from aboard.kernels.contract import (
     ConstantArg,
     InputArg,
     KernelCall,
-    Literal,
     OutputArg,
     PackedConstant,
     RowWise,
     Scratch,
     ScratchArg,
-    View,
 )
 from aboard.kernels.overlap import Reads
 from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.registry import implements
 from aboard.kernels.riscv_v import block as blocks
+from aboard.kernels.view import Literal, View
 from aboard.kernels.windowed import Convolution, Windowed, groups
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT

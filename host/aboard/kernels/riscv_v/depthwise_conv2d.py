@@ -8,21 +8,12 @@ from typing_extensions import override
 
 from aboard.ir import Node
 from aboard.kernels import weights as packing
-from aboard.kernels.contract import (
-    ConstantArg,
-    InputArg,
-    KernelCall,
-    Literal,
-    OutputArg,
-    PackedConstant,
-    RowWise,
-    ScratchArg,
-    View,
-)
+from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg, PackedConstant, RowWise, ScratchArg
 from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.registry import implements
 from aboard.kernels.riscv_v import block as blocks
 from aboard.kernels.riscv_v.conv2d import FourPixels, scratch
+from aboard.kernels.view import Literal, View
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes
 from aboard.ops.weighted import INPUT

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from functools import cache
 from statistics import median
 
-from aboard.kernels.contract import KernelCall, Literal
+from aboard.kernels.contract import KernelCall
 from aboard.kernels.select.measured import CodeMeasurement, nearest
 from aboard.kernels.select.measured import code as table
+from aboard.kernels.view import Literal
 from aboard.target import Target
 
 #: Variant of an instance that reads its parameters at run time.

@@ -27,11 +27,12 @@ from statistics import median
 
 from aboard.ir import Node
 from aboard.kernels import registry
-from aboard.kernels.contract import Call, Implementation, View
+from aboard.kernels.contract import Call, Implementation
 from aboard.kernels.loops import RESULT
 from aboard.kernels.select import measured, stalls
 from aboard.kernels.select.flash import pieces
 from aboard.kernels.select.work import Work, work
+from aboard.kernels.view import View
 from aboard.target import Target
 
 #: Largest error of layers left out of a fit with which a kernel's predicted time is compared with that of others. Fits
