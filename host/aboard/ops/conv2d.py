@@ -8,6 +8,7 @@ the first channels / g channels of the input, and so on.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
@@ -19,8 +20,9 @@ from aboard.ir import Array, Attributes, Node, TensorType
 from aboard.ops import weighted
 from aboard.ops.activation import Activation
 from aboard.ops.box import Box
-from aboard.ops.registry import Op, SourceNode, register, require
+from aboard.ops.registry import SourceNode, register
 from aboard.ops.weighted import Float64
+from aboard.ops.weighted_op import WeightedOp
 from aboard.ops.window import Padding, output_size, padding_from_tflite, reach, seen
 
 #: Axis of the output channels in the weights.
@@ -107,12 +109,6 @@ def pixels(node: Node, box: Box) -> tuple[Box, Padding] | None:
     return seen(box, (height, width), window(node), attrs.strides, attrs.padding, attrs.dilations)
 
 
-def padding_of(node: Node, box: Box) -> tuple[int, int, int, int] | None:
-    """Returns the padding of the receptive field of a part of a result: top, bottom, left, right."""
-    found = pixels(node, box)
-    return None if found is None else found[1].sides
-
-
 def _by_group(pixels: Float64, tap: Float64, groups: int) -> Float64:
     """Returns the products of the channels of each group with the weights of its results, [b, h, w, results]."""
     per_group = zip(np.split(pixels, groups, -1), np.split(tap, groups), strict=True)
@@ -138,43 +134,42 @@ def taps(node: Node, x: Float64) -> list[Float64]:
     ]
 
 
+class Convolution(WeightedOp):
+    """Either convolution: windows over an image, products with constant weights."""
+
+    attributes = ConvAttributes
+
+    @abstractmethod
+    def weights_problem(self, node: Node) -> str | None:
+        """Returns what is wrong with channels, weights, types or scales as text, or None."""
+
+    @override
+    def problem(self, node: Node) -> str | None:
+        ranks = image_problem(node.input(0).shape, node.input(1).shape)
+        return ranks or self.weights_problem(node) or window_problem(node)
+
+    @override
+    def infer(self, node: Node) -> list[TensorType]:
+        shape = output_shape(node, node.input(1).shape[self.weights_axis])
+        return [TensorType(shape, node.output.dtype, node.output.type.quant)]
+
+    @override
+    def box_padding(self, node: Node, box: Box) -> tuple[int, int, int, int] | None:
+        found = pixels(node, box)
+        return None if found is None else found[1].sides
+
+
 @register
-class Conv2d(Op):
+class Conv2d(Convolution):
     """Convolution: each output reads all input channels, or the channels of one group."""
 
     name = "conv2d"
-    attributes = ConvAttributes
     tflite = ("CONV_2D",)
     weights_axis = AXIS
 
     @override
-    def element_types(self) -> tuple[str, ...]:
-        return weighted.element_types()
-
-    @override
     def from_tflite(self, source: SourceNode) -> Node:
-        node = source.node(self.name, source.inputs, attributes_from_tflite(source))
-        wrong = self._problem(node)
-        if wrong is not None:
-            raise source.unsupported(
-                f"{wrong}. Convert the model to int8, to int16 with int8 weights, or to float32 throughout"
-            )
-        return weighted.with_bias_type(source, node)
-
-    @override
-    def infer(self, node: Node) -> list[TensorType]:
-        shape = output_shape(node, node.input(1).shape[AXIS])
-        return [TensorType(shape, node.output.dtype, node.output.type.quant)]
-
-    @override
-    def verify(self, node: Node) -> None:
-        require(len(node.inputs) in (2, 3), node, f"operands, got {len(node.inputs)}, expected 2 or 3")
-        wrong = image_problem(node.input(0).shape, node.input(1).shape) or self._problem(node)
-        require(wrong is None, node, wrong or "")
-
-    @override
-    def is_exact(self, node: Node) -> bool:
-        return weighted.is_exact(node, AXIS)
+        return weighted.with_bias_type(source, self.imported(source, attributes_from_tflite(source)))
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
@@ -201,14 +196,11 @@ class Conv2d(Op):
         return [image, *weighted.boxes_by_channel(node, AXIS, box)]
 
     @override
-    def box_padding(self, node: Node, box: Box) -> tuple[int, int, int, int] | None:
-        return padding_of(node, box)
-
-    @override
     def macs(self, node: Node) -> int:
         return node.output.type.elements * math.prod(node.input(1).shape[1:])
 
-    def _problem(self, node: Node) -> str | None:
+    @override
+    def weights_problem(self, node: Node) -> str | None:
         channels, weights = node.input(0).shape[3], node.input(1).shape
         groups, rest = divmod(channels, weights[3])
         if rest or weights[0] % groups:
@@ -216,4 +208,4 @@ class Conv2d(Op):
                 f"channels, got {channels} of the input with weights of {weights[3]} for {weights[0]} outputs, "
                 "expected input and outputs to be divisible into equal groups"
             )
-        return window_problem(node) or weighted.problem(node, AXIS)
+        return weighted.problem(node, AXIS)

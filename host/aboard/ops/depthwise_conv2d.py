@@ -12,22 +12,19 @@ from collections.abc import Sequence
 import numpy as np
 from typing_extensions import override
 
-from aboard.ir import Array, Node, TensorType
+from aboard.ir import Array, Node
 from aboard.ops import weighted
 from aboard.ops.box import Box
 from aboard.ops.conv2d import (
-    ConvAttributes,
+    Convolution,
     attributes,
     attributes_from_tflite,
-    image_problem,
     output_shape,
-    padding_of,
     pixels,
     taps,
     window,
-    window_problem,
 )
-from aboard.ops.registry import Op, SourceNode, register, require
+from aboard.ops.registry import SourceNode, register
 
 #: Axis of the output channels in the weights.
 AXIS = 3
@@ -39,26 +36,16 @@ def depth_multiplier(node: Node) -> int:
 
 
 @register
-class DepthwiseConv2d(Op):
+class DepthwiseConv2d(Convolution):
     """Depthwise convolution; its attributes are those of conv2d."""
 
     name = "depthwise_conv2d"
-    attributes = ConvAttributes
     tflite = ("DEPTHWISE_CONV_2D",)
     weights_axis = AXIS
 
     @override
-    def element_types(self) -> tuple[str, ...]:
-        return weighted.element_types()
-
-    @override
     def from_tflite(self, source: SourceNode) -> Node:
-        node = source.node(self.name, source.inputs, attributes_from_tflite(source))
-        wrong = self._problem(node)
-        if wrong is not None:
-            raise source.unsupported(
-                f"{wrong}. Convert the model to int8, to int16 with int8 weights, or to float32 throughout"
-            )
+        node = self.imported(source, attributes_from_tflite(source))
         stated = int(source.options["DepthMultiplier"])
         if stated != depth_multiplier(node):
             raise source.unsupported(
@@ -66,21 +53,6 @@ class DepthwiseConv2d(Op):
                 "Export the model again"
             )
         return node
-
-    @override
-    def infer(self, node: Node) -> list[TensorType]:
-        shape = output_shape(node, node.input(1).shape[AXIS])
-        return [TensorType(shape, node.output.dtype, node.output.type.quant)]
-
-    @override
-    def verify(self, node: Node) -> None:
-        require(len(node.inputs) in (2, 3), node, f"operands, got {len(node.inputs)}, expected 2 or 3")
-        wrong = image_problem(node.input(0).shape, node.input(1).shape) or self._problem(node)
-        require(wrong is None, node, wrong or "")
-
-    @override
-    def is_exact(self, node: Node) -> bool:
-        return weighted.is_exact(node, AXIS)
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
@@ -104,14 +76,11 @@ class DepthwiseConv2d(Op):
         return [image, *weighted.boxes_by_channel(node, AXIS, box)]
 
     @override
-    def box_padding(self, node: Node, box: Box) -> tuple[int, int, int, int] | None:
-        return padding_of(node, box)
-
-    @override
     def macs(self, node: Node) -> int:
         return node.output.type.elements * math.prod(window(node))
 
-    def _problem(self, node: Node) -> str | None:
+    @override
+    def weights_problem(self, node: Node) -> str | None:
         channels, weights = node.input(0).shape[3], node.input(1).shape
         if weights[0] != 1 or weights[3] % channels:
             return (
@@ -119,4 +88,4 @@ class DepthwiseConv2d(Op):
                 f"a multiple of {channels})"
             )
         # The reference reads every bias of an int16 layer as int64.
-        return window_problem(node) or weighted.problem(node, AXIS, narrow=False)
+        return weighted.problem(node, AXIS, narrow=False)

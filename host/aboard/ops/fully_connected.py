@@ -16,7 +16,8 @@ from aboard.ir import Array, Attributes, Node, TensorType
 from aboard.ops import weighted
 from aboard.ops.activation import Activation
 from aboard.ops.box import Box
-from aboard.ops.registry import Op, SourceNode, register, require
+from aboard.ops.registry import SourceNode, register
+from aboard.ops.weighted_op import WeightedOp
 
 #: Axis of the output channels in the weights.
 AXIS = 0
@@ -44,17 +45,13 @@ def attributes(node: Node) -> FullyConnectedAttributes:
 
 
 @register
-class FullyConnected(Op):
+class FullyConnected(WeightedOp):
     """Matrix product with a bias and an activation."""
 
     name = "fully_connected"
     attributes = FullyConnectedAttributes
     tflite = ("FULLY_CONNECTED",)
     weights_axis = AXIS
-
-    @override
-    def element_types(self) -> tuple[str, ...]:
-        return weighted.element_types()
 
     @override
     def from_tflite(self, source: SourceNode) -> Node:
@@ -67,13 +64,7 @@ class FullyConnected(Op):
         attrs = FullyConnectedAttributes(Activation.from_tflite(source), bool(source.options["KeepNumDims"]))
         for operand in (0, 1):
             source.input(operand)
-        node = source.node(self.name, source.inputs, attrs)
-        wrong = self._problem(node)
-        if wrong is not None:
-            raise source.unsupported(
-                f"{wrong}. Convert the model to int8, to int16 with int8 weights, or to float32 throughout"
-            )
-        return weighted.with_bias_type(source, node)
+        return weighted.with_bias_type(source, self.imported(source, attrs))
 
     @override
     def infer(self, node: Node) -> list[TensorType]:
@@ -81,16 +72,6 @@ class FullyConnected(Op):
         keep = attributes(node).keep_dims
         shape = (*x.shape[:-1], outputs) if keep else (x.type.elements // inputs, outputs)
         return [TensorType(shape, node.output.dtype, node.output.type.quant)]
-
-    @override
-    def verify(self, node: Node) -> None:
-        require(len(node.inputs) in (2, 3), node, f"operands, got {len(node.inputs)}, expected 2 or 3")
-        wrong = self._problem(node)
-        require(wrong is None, node, wrong or "")
-
-    @override
-    def is_exact(self, node: Node) -> bool:
-        return weighted.is_exact(node, AXIS)
 
     @override
     def evaluate(self, node: Node, operands: Sequence[Array | None]) -> list[Array]:
@@ -119,7 +100,8 @@ class FullyConnected(Op):
     def macs(self, node: Node) -> int:
         return node.output.type.elements * node.input(1).shape[1]
 
-    def _problem(self, node: Node) -> str | None:
+    @override
+    def problem(self, node: Node) -> str | None:
         x, weights = node.input(0), node.input(1).shape
         if len(weights) != 2:
             return f"rank of weights, got {len(weights)}, expected 2"
