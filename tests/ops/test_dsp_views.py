@@ -87,6 +87,8 @@ def test_what_is_left_to_other_kernels() -> None:
     odd = changed(depthwise, options={**depthwise.options, "StrideW": 2}, shape_out=(1, 5, 2, 4))
     assert refusal(odd, DSP) == "is for strides of 1 and 2, the same in both directions"
     narrow = changed(depthwise, shape_in=(1, 5, 4, 3), shape_weights=(1, 3, 3, 3), shape_out=(1, 5, 4, 3))
-    for name in (DSP, TAPS):
-        assert refusal(narrow, name) == "is for a multiple of four channels, each with one result"
+    assert refusal(narrow, DSP) == "is for a multiple of four channels, each with one result"
+    assert refusal(narrow, TAPS) == "is for four channels or more, each with one result"
+    five = changed(depthwise, shape_in=(1, 5, 4, 5), shape_weights=(1, 3, 3, 5), shape_out=(1, 5, 4, 5))
+    assert refusal(five, TAPS) is None
     assert refusal(wide, TAPS) is None

@@ -19,7 +19,7 @@
 #include "dot.h"
 #include "line_buffer.h"
 
-/** Parameters of aboard_depthwise_conv2d_taps: a multiple of four channels, each with one result. */
+/** Parameters of aboard_depthwise_conv2d_taps: four channels or more, each with one result. */
 typedef struct {
     aboard_depthwise_conv2d_shape_t shape;
     int32_t padded;          /**< 1: windows may contain pixels outside the input. */
@@ -163,15 +163,17 @@ ABOARD_INLINE void aboard_dsp_two_taps(int32_t *sums, const aboard_dsp_pixels_t 
  * @param pixels   Locations of pixels.
  * @param seen     Pixel of each tap.
  * @param taps     At least 1.
- * @param words    For every four channels one word of weights per tap, then ABOARD_DSP_TAPS_WORDS.
+ * @param words    For every four channels one word of weights per tap, then ABOARD_DSP_TAPS_WORDS. The last four are
+ * the last channels, of which some may be among the four before.
  * @param y        Results.
- * @param channels A multiple of 4.
+ * @param channels At least 4.
  * @param single   True: results by a single rounding.
  */
 ABOARD_INLINE void aboard_dsp_taps_any(const aboard_dsp_pixels_t *pixels, const aboard_dsp_seen_t *seen, int32_t taps,
                                        const uint32_t *words, int8_t *y, int32_t channels, bool single) {
     const aboard_dsp_seen_t *const end = seen + taps;
-    for (int32_t channel = 0; channel < channels; channel += 4) {
+    for (int32_t next = 0; next < channels; next += 4) {
+        const int32_t channel = ABOARD_MIN(next, channels - 4);
         const int32_t *const bias = (const int32_t *)(const void *)(words + taps);
         int32_t sums[4] = {bias[0], bias[1], bias[2], bias[3]};
         const aboard_dsp_seen_t *tap = seen;

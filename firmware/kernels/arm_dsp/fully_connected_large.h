@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file fully_connected_large.h
- * int8 products of samples with a matrix with the DSP extension, for sums of any size, and for a single channel.
+ * int8 products of samples with a matrix with the DSP extension, for sums of any size, and for few channels.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_FULLY_CONNECTED_LARGE_H
 #define ABOARD_KERNELS_ARM_DSP_FULLY_CONNECTED_LARGE_H
@@ -36,17 +36,21 @@ ABOARD_INLINE int8_t aboard_fully_connected_dsp_channel(const aboard_fully_conne
 }
 
 /**
- * int8 product with a single channel, results equal to TFLite's reference kernel.
+ * int8 product with few channels, one after another, results equal to TFLite's reference kernel.
  *
- * @param p           Parameters; `outputs` is 1.
+ * @param p           Parameters.
  * @param in, out     Different memory, without gaps.
- * @param weights     See aboard_fully_connected_dsp_channel.
+ * @param weights     Those of each channel, see aboard_fully_connected_dsp_channel.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_fully_connected_one_dsp(const aboard_fully_connected_large_dsp_t *p, const int8_t *in,
                                                   int8_t *out, const uint32_t *weights, int32_t first, int32_t last) {
+    const int32_t words = 1 + aboard_dsp_large_words(p->inputs) + ABOARD_DSP_LARGE_CONSTANTS(p->single_rounding);
     for (int32_t sample = first * p->samples; sample < last * p->samples; ++sample) {
-        out[sample] = aboard_fully_connected_dsp_channel(p, in + sample * p->inputs, weights);
+        for (int32_t n = 0; n < p->outputs; ++n) {
+            out[sample * p->outputs + n] =
+                aboard_fully_connected_dsp_channel(p, in + sample * p->inputs, weights + n * words);
+        }
     }
 }
 

@@ -16,14 +16,24 @@ from aboard.ops.window import reach
 #: Work of a result outside of its taps.
 RESULT = 10
 
+#: Work of widening an element.
+_WIDENED = 2
+
 #: Work of a run of bytes that is copied, of its words, and of its further bytes.
 _RUN, _WORD, _BYTE = 10, 4, 5
 
 
-def of_matrix(node: Node, block: int) -> int:
-    """Returns the work of a fully_connected node that computes blocks of channels."""
+def of_matrix(node: Node, block: int, *, widened: bool = False) -> int:
+    """Returns the work of a fully_connected node that computes blocks of channels.
+
+    Args:
+        node: The node.
+        block: Channels at once.
+        widened: True if the elements of each sample are widened first.
+    """
     channels, taps = node.input(WEIGHTS).shape
-    return prod(node.output.shape) // channels * _padded(channels, block) * (taps + RESULT)
+    sample = _padded(channels, block) * (taps + RESULT) + (_WIDENED * taps if widened else 0)
+    return prod(node.output.shape) // channels * sample
 
 
 def of_pixel_pairs(node: Node, block: int, taps: int, single: int = 0) -> int:

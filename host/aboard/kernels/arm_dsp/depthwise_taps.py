@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 from typing_extensions import override
@@ -21,6 +22,7 @@ from aboard.kernels.contract import (
     ScratchArg,
     UnsupportedNodeError,
 )
+from aboard.kernels.loops import RESULT
 from aboard.kernels.portable.depthwise_conv2d import params_of_shape
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer, requantised
@@ -33,6 +35,9 @@ from aboard.target import Target
 
 #: Channels computed at once, and ABOARD_DSP_LINE_BUFFER_SHIFT of `arm_dsp/line_buffer.h`.
 CHANNELS, LINE_SHIFT = 4, 2
+
+#: Work of finding the pixel of a tap, in multiply-accumulates, without and with padding.
+_FOUND, _FOUND_PADDED = 2, 3
 
 
 @implements
@@ -50,8 +55,8 @@ class DspTapsS8(Windowed):
         reason = packing.refusal(node, Precision.INT8, op.AXIS)
         if reason is not None:
             return reason
-        if op.depth_multiplier(node) != 1 or node.input(INPUT).shape[3] % CHANNELS:
-            return "is for a multiple of four channels, each with one result"
+        if op.depth_multiplier(node) != 1 or node.input(INPUT).shape[3] < CHANNELS:
+            return "is for four channels or more, each with one result"
         try:
             _layer(node)
         except UnsupportedNodeError as error:
@@ -89,19 +94,31 @@ class DspTapsS8(Windowed):
             rows=y.rows,
             code_variant=f"padded={int(padded)} single_rounding={int(layer.is_single_rounding)}",
             slow_epilogue=not layer.is_single_rounding,
+            loops=_loops(node),
         )
 
 
 def pack(layer: RequantisedLayer) -> Array:
-    """Returns the words of `aboard_dsp_taps_any`: [blocks of four channels, words]."""
-    blocks = len(layer.bias) // CHANNELS
-    taps = layer.weights.astype(np.int8).reshape(blocks, CHANNELS, -1).swapaxes(1, 2)
+    """Returns the words of `aboard_dsp_taps_any`: [blocks of four channels, words]; the last block is the last four."""
+    count = len(layer.bias)
+    blocks = -(-count // CHANNELS)
+    starts = np.minimum(np.arange(blocks) * CHANNELS, count - CHANNELS)
+    channels = (starts[:, None] + np.arange(CHANNELS)).reshape(-1)
+    taps = layer.weights[channels].astype(np.int8).reshape(blocks, CHANNELS, -1).swapaxes(1, 2)
     weights = np.ascontiguousarray(taps).reshape(blocks, -1).view("<u4")
-    pairs = np.stack([layer.factor, layer.constant], 1).reshape(blocks, -1)
-    both = np.concatenate([layer.bias.reshape(blocks, CHANNELS), pairs], 1)
+    pairs = np.stack([layer.factor, layer.constant], 1)[channels].reshape(blocks, -1)
+    both = np.concatenate([layer.bias[channels].reshape(blocks, CHANNELS), pairs], 1)
     constants = wrap32(both).astype(np.int32).view(np.uint32)
-    shifts = np.ascontiguousarray(layer.shift.astype(np.uint8).reshape(blocks, CHANNELS)).view("<u4")
+    shifts = np.ascontiguousarray(layer.shift[channels].astype(np.uint8).reshape(blocks, CHANNELS)).view("<u4")
     return np.ascontiguousarray(np.concatenate([weights, constants, shifts], 1))
+
+
+def _loops(node: Node) -> int:
+    """Returns the work of finding the taps of each pixel, and of its blocks of four channels."""
+    (height, width), channels = window(node), node.output.shape[3]
+    taps, blocks = height * width, -(-channels // CHANNELS)
+    found = _FOUND_PADDED if attributes(node).padding.any else _FOUND
+    return prod(node.output.shape[:3]) * (taps * found + blocks * (CHANNELS * taps + RESULT))
 
 
 def _layer(node: Node) -> RequantisedLayer:

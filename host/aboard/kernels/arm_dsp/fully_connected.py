@@ -95,7 +95,7 @@ class DspS8(Implementation):
             rows=outputs[0].rows,
             code_variant=f"direct={int(direct)} single_rounding={int(layer.is_single_rounding)}",
             slow_epilogue=not layer.is_single_rounding,
-            loops=loops.of_matrix(node, WIDE),
+            loops=loops.of_matrix(node, WIDE, widened=not direct),
         )
 
 
