@@ -37,6 +37,7 @@ CORE = "m4"
 GROUPS = (
     ("dsp_wide_s8", "dsp_taps_s8", "dsp_one_s8"),
     ("dsp_winograd_s8",),
+    ("dsp_winograd_4x4_s8",),
     ("dsp_s8",),
     ("dsp_columns_s8", "dsp_points_s8", "dsp_packed_s8", "portable_few_s8"),
     ("portable_s8",),

@@ -37,6 +37,7 @@ from support.dsp_layers import (
     TARGET,
     WIDE,
     WINOGRAD,
+    WINOGRAD_4X4,
     LargeSums,
     extremes,
     layers,
@@ -288,18 +289,19 @@ def tiles(size: tuple[int, int], depth: int, kind: type[Layer] = Layer) -> Layer
     return kind("CONV_2D", *shapes, 0, options)
 
 
+@pytest.mark.parametrize("name", [WINOGRAD, WINOGRAD_4X4])
 @pytest.mark.parametrize("zero_points", either([(-128,), (5,)], [(-128, 5)]))
-def test_tiles_of_every_size_and_number_of_channels(zero_points: tuple[int, ...]) -> None:
+def test_tiles_of_every_size_and_number_of_channels(zero_points: tuple[int, ...], name: str) -> None:
     # Code of 16 channels, of multiples of it, and of others with each entry of its loop; tiles of which parts miss.
     sizes = [((4, 4), 16), ((1, 1), 16), ((3, 5), 16), ((5, 7), 4), ((2, 2), 8), ((3, 3), 12), ((3, 4), 20)]
-    sizes += [((4, 6), 32), ((3, 7), 36), ((5, 9), 48)]
+    sizes += [((4, 6), 32), ((3, 7), 36), ((5, 9), 48), ((6, 13), 8)]
     drawn = [tiles(size, depth) for size, depth in sizes]
     # Sums beyond 2^23, and all values at the ends of their ranges.
     drawn += [tiles((3, 3), 96, LargeSums), extremes(16)]
     for layer, zero_point in zip(drawn, itertools.cycle(zero_points), strict=False):
         layer.zero_point_out = zero_point
-    with strategy.forced(preferred(WINOGRAD)):
-        check([(layer.model(), layer.input()) for layer in drawn], opt="balanced", names=[WINOGRAD])
+    with strategy.forced(preferred(name)):
+        check([(layer.model(), layer.input()) for layer in drawn], opt="balanced", names=[name])
 
 
 @pytest.mark.parametrize("widths", either([(4,), (5,), (9,)], [(4, 5, 9)]))

@@ -21,6 +21,7 @@ from support.dsp_layers import (
     COLUMNS,
     TARGET,
     WINOGRAD,
+    WINOGRAD_4X4,
     blocks,
     columns,
     extremes,
@@ -39,7 +40,10 @@ def kernel(node: Node, name: str) -> Implementation:
     return next(each for each in implementations(node) if each.name == name)
 
 
-@pytest.mark.parametrize(("name", "drawn"), [(BLOCKS, blocks()), (COLUMNS, columns()), (WINOGRAD, tiles())])
+@pytest.mark.parametrize(
+    ("name", "drawn"),
+    [(BLOCKS, blocks()), (COLUMNS, columns()), (WINOGRAD, tiles()), (WINOGRAD_4X4, tiles(WINOGRAD_4X4))],
+)
 def test_any_view_and_any_rows(name: str, drawn: st.SearchStrategy[Layer]) -> None:
     @settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.data(), drawn)
@@ -53,16 +57,17 @@ def test_any_view_and_any_rows(name: str, drawn: st.SearchStrategy[Layer]) -> No
     compute()
 
 
-@pytest.mark.parametrize("name", [BLOCKS, COLUMNS, WINOGRAD])
+@pytest.mark.parametrize("name", [BLOCKS, COLUMNS, WINOGRAD, WINOGRAD_4X4])
 def test_rolling_buffers_of_rows(name: str) -> None:
     kernel_views.check_rings("CONV_2D", 1, lambda node: kernel(node, name), TARGET)
 
 
+@pytest.mark.parametrize("name", [WINOGRAD, WINOGRAD_4X4])
 @pytest.mark.parametrize("depth", [16, 48])
-def test_transformed_values_at_their_ends(depth: int) -> None:
+def test_transformed_values_at_their_ends(depth: int, name: str) -> None:
     layer = extremes(depth)
     x, y = View.whole(layer.shape_in, 1), View.whole(layer.shape_out, 1)
-    kernel_views.check(layer, lambda node: kernel(node, WINOGRAD), TARGET, x, y, [(0, 3), (3, 4), (4, 5)])
+    kernel_views.check(layer, lambda node: kernel(node, name), TARGET, x, y, [(0, 3), (3, 4), (4, 5)])
 
 
 def test_tiles_are_not_split_between_images() -> None:
@@ -179,3 +184,27 @@ def test_what_is_left_to_kernels_without_tiles() -> None:
     # Four times a sum must fit 32 bits.
     assert refusal(changed(conv, outlier=1 << 29, spread=6000.0), WINOGRAD) == "sums may exceed 536870912"
     assert refusal(changed(conv, outlier=1 << 28, spread=6000.0), WINOGRAD) is None
+
+
+def test_tiles_of_four_by_four() -> None:
+    layer = Layer("CONV_2D", (2, 9, 9, 8), (4, 3, 3, 8), (2, 9, 9, 4), 0, OPTIONS, zero_point_out=-128)
+    (node,) = load(layer.model(), name="m").nodes
+    tiles_of, views = kernel(node, WINOGRAD_4X4), [View.whole(s, 1) for s in (layer.shape_in, layer.shape_out)]
+    assert tiles_of.row_wise(node) == RowWise(4)
+    assert [tiles_of.growth(node, rows) for rows in (1, 4, 6)] == [4.0, 1.0, 4 / 3]
+    assert tiles_of.overlap(node, [views[0]], [views[1]]) is None
+    assert tiles_of.overwrites_rows(node) == ()
+    call = tiles_of.lower(node, [views[0], None, None], [views[1]], TARGET)
+    # Two bytes for each of 36 places, and three words for a channel.
+    assert call.constants[0].values.nbytes == 4 * 8 * 36 * 2 + 4 * 12
+    # Sums of two tiles, eight channels of 36 places of two tiles in halfwords, ten pixels of padding.
+    assert [scratch.bytes for scratch in call.scratch] == [36 * 2 * 4 * 4 + 8 * 36 * 2 * 2 + 80]
+    # Three rows of tiles of two images, two pairs in a row: as if their results filled them.
+    full = Layer("CONV_2D", (2, 12, 16, 8), (4, 3, 3, 8), (2, 12, 16, 4), 0, OPTIONS, zero_point_out=-128)
+    (whole,) = load(full.model(), name="m").nodes
+    views = [View.whole(s, 1) for s in (full.shape_in, full.shape_out)]
+    assert call.loops == kernel(whole, WINOGRAD_4X4).lower(whole, [views[0], None, None], [views[1]], TARGET).loops > 0
+    # 64 times a sum must fit 32 bits.
+    conv = Layer("CONV_2D", (1, 5, 4, 8), (4, 3, 3, 8), (1, 5, 4, 4), 0, OPTIONS)
+    assert refusal(dataclasses.replace(conv, outlier=1 << 25, spread=400.0), WINOGRAD_4X4) == "sums may exceed 33554432"
+    assert refusal(dataclasses.replace(conv, outlier=1 << 24, spread=400.0), WINOGRAD_4X4) is None

@@ -17,9 +17,10 @@ from aboard.target import Target
 from support.weighted_models import ACTIVATIONS, Layer, window_out
 
 DSP, WIDE, TAPS, POINTS = "dsp_s8", "dsp_wide_s8", "dsp_taps_s8", "dsp_points_s8"
-BLOCKS, COLUMNS, WINOGRAD = "dsp_blocks_s8", "dsp_columns_s8", "dsp_winograd_s8"
+BLOCKS, COLUMNS = "dsp_blocks_s8", "dsp_columns_s8"
+WINOGRAD, WINOGRAD_4X4 = "dsp_winograd_s8", "dsp_winograd_4x4_s8"
 LARGE, ONE, PACKED, COLUMN = "dsp_large_s8", "dsp_one_s8", "dsp_packed_s8", "dsp_column_s8"
-NAMES = (DSP, WIDE, TAPS, POINTS, BLOCKS, COLUMNS, WINOGRAD, LARGE, ONE, PACKED, COLUMN)
+NAMES = (DSP, WIDE, TAPS, POINTS, BLOCKS, COLUMNS, WINOGRAD, WINOGRAD_4X4, LARGE, ONE, PACKED, COLUMN)
 TARGET = Target("c -mcpu=cortex-m4 -runtime=standalone")
 
 
@@ -183,15 +184,15 @@ def columns(draw: st.DrawFn) -> Layer:
 
 
 @st.composite
-def tiles(draw: st.DrawFn) -> Layer:
-    """Draws a layer for `dsp_winograd_s8`: images of any size from one pixel on, any epilogue."""
+def tiles(draw: st.DrawFn, name: str = WINOGRAD) -> Layer:
+    """Draws a layer for a kernel of Winograd's tiles: images of any size from one pixel on, any epilogue."""
     depth, channels, batch = 4 * draw(st.integers(1, 9)), 4 * draw(st.integers(1, 3)), draw(st.integers(1, 2))
     padding = draw(st.sampled_from(["SAME", "VALID"]))
     size = [draw(st.integers(1 if padding == "SAME" else 3, 11)) for _ in range(2)]
     out = [window_out(n, 3, 1, 1, padding) for n in size]
     shapes = (batch, *size, depth), (channels, 3, 3, depth), (batch, *out, channels)
     layer = _finished(draw, Layer("CONV_2D", *shapes, 0, {"Padding": padding, "StrideH": 1, "StrideW": 1}))
-    assume(refusal(layer, WINOGRAD) is None)
+    assume(refusal(layer, name) is None)
     return layer
 
 

@@ -52,7 +52,7 @@ ABOARD_INLINE void aboard_conv2d_winograd_dsp_fill(const aboard_conv2d_winograd_
         }
     }
     if (last - first < ABOARD_DSP_TILE_COLUMNS) {
-        aboard_dsp_tile_outside(columns, first, last, p->zero_point);
+        aboard_dsp_tile_outside(columns, ABOARD_DSP_TILE_COLUMNS, first, last, ABOARD_DSP_TILE_ROWS, 2 * p->zero_point);
     }
     aboard_dsp_tile_fill(x, columns, &window);
 }
@@ -123,7 +123,7 @@ ABOARD_INLINE bool aboard_conv2d_winograd_dsp_covers(const aboard_conv2d_winogra
  * of the operand and of the result.
  * @param in, out     As for aboard_conv2d_dsp; `in` is not overwritten, but for what `overwrites` allows: then a call
  * computes at most two rows.
- * @param weights     See aboard_dsp_tiles_t.
+ * @param weights     See aboard_dsp_products_t and aboard_dsp_tiles_t.
  * @param scratch     ABOARD_DSP_TILE_SUMS words, ABOARD_DSP_TILE_WORDS for every two channels of the operand, a row
  * of a window, `padding_bytes`, and if `overwrites` then two pixels, of at most
  * ABOARD_DSP_TILE_EDGE channels.
@@ -162,15 +162,9 @@ ABOARD_INLINE void aboard_conv2d_winograd_dsp(const aboard_conv2d_winograd_dsp_t
                 aboard_conv2d_winograd_dsp_copy(edge.kept, edge.depth, edge.place, below, edge.depth);
             }
             const int32_t next = cols > 1 ? view->pixel_stride : 0;
-            const aboard_dsp_tiles_t job = {x,
-                                            x_end,
-                                            scratch,
-                                            y,
-                                            y + view->channels,
-                                            cols > 2 ? 2 * view->pixel_stride : 0,
-                                            {next, cols == 3 ? 0 : next},
-                                            below,
-                                            weights};
+            const aboard_dsp_tiles_t job = {{x, x_end, scratch, weights}, y,
+                                            y + view->channels,           cols > 2 ? 2 * view->pixel_stride : 0,
+                                            {next, cols == 3 ? 0 : next}, below};
             aboard_conv2d_winograd_dsp_tiles(p, &job);
             if (p->clamped) {
                 aboard_conv2d_winograd_dsp_clamp(p, y, below, rows, cols);

@@ -12,9 +12,8 @@
  * requantisation divides by four. Transformed weights are at most 9 * 128, transformed inputs 4 * 128: both fit
  * halfwords. Products wrap modulo 2^32, so that only the results themselves must fit, which the host proves.
  *
- * Two tiles side by side and four channels are computed at once: eight sums, four operands and two pointers are all 14
- * registers. Single loads directly behind one another take a cycle each, as in dot_blocks.h. winograd_inputs.h
- * transforms the inputs.
+ * Two tiles side by side and four channels are computed at once (winograd_products.h). winograd_inputs.h transforms the
+ * inputs.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_DOT_WINOGRAD_H
 #define ABOARD_KERNELS_ARM_DSP_DOT_WINOGRAD_H
@@ -23,13 +22,10 @@
 
 #include "aboard/config.h"
 #include "dot.h"
+#include "winograd_products.h"
 
-/** Places of a transformed tile, and tiles that are computed together. */
+/** Places of a transformed tile. */
 #define ABOARD_DSP_PLACES 16
-#define ABOARD_DSP_TILES 2
-
-/** Channels that are computed together. */
-#define ABOARD_DSP_TILE_CHANNELS 4
 
 /** Words of the sums of two tiles: places, channels, tiles. The columns of two tiles take less, and are stored there.
  */
@@ -42,145 +38,32 @@
  * of one that does and is written later: the second row and the second tile are written first, the second column as
  * well. */
 typedef struct {
-    const uint32_t *x;       /**< Words of two channels: for every two channels 16 places of two tiles. */
-    const uint32_t *end;     /**< End of `x`. */
-    uint32_t *sums;          /**< ABOARD_DSP_TILE_SUMS. */
-    int8_t *y;               /**< First result of the first tile. */
-    int8_t *y_end;           /**< End of its channels, a multiple of ABOARD_DSP_TILE_CHANNELS. */
-    int32_t tile;            /**< From the first to the second tile, in bytes. */
-    int32_t next[2];         /**< From the first to the second column of each tile. */
-    int32_t below;           /**< From the first to the second row. */
-    const uint32_t *weights; /**< For each four channels: for each place and every two channels of the operand a word of
-                              * each of the four; then for each channel four times the bias, the factor, and four times
-                              * the constant plus two; by double roundings the constant itself, and the shift. */
+    aboard_dsp_products_t products; /**< Constants of a channel: four times the bias, and of aboard_dsp_tile_round. */
+    int8_t *y;                      /**< First result of the first tile. */
+    int8_t *y_end;                  /**< End of its channels, a multiple of ABOARD_DSP_TILE_CHANNELS. */
+    int32_t tile;                   /**< From the first to the second tile, in bytes. */
+    int32_t next[2];                /**< From the first to the second column of each tile. */
+    int32_t below;                  /**< From the first to the second row. */
 } aboard_dsp_tiles_t;
 
 #if ABOARD_DSP_ASM
 
 /* clang-format off */
-/** Products of two channels of the operand: two tiles, four channels; the first ones, and steps behind
- * them. */
-#define ABOARD_DSP_TILE_FIRST                                           \
-    "ldr.w r0, [r4]\n ldr.w r1, [r4, #4]\n ldr.n r2, [r5]\n ldr.n r3, [r5, #4]\n" \
-    "smuad r6, r0, r2\n smuad r7, r1, r2\n smuad r8, r0, r3\n smuad r9, r1, r3\n" \
-    "ldr.n r2, [r5, #8]\n ldr.n r3, [r5, #12]\n"                        \
-    "smuad r10, r0, r2\n smuad r11, r1, r2\n smuad r12, r0, r3\n smuad lr, r1, r3\n"
-#define ABOARD_DSP_TILE_STEPS(steps)                                    \
-    ".irp at, " steps "\n"                                              \
-    "ldr.w r0, [r4, #128*\\at]\n ldr.w r1, [r4, #128*\\at+4]\n ldr.n r2, [r5, #16*\\at]\n ldr.n r3, [r5, #16*\\at+4]\n" \
-    "smlad r6, r0, r2, r6\n smlad r7, r1, r2, r7\n smlad r8, r0, r3, r8\n smlad r9, r1, r3, r9\n" \
-    "ldr.n r2, [r5, #16*\\at+8]\n ldr.n r3, [r5, #16*\\at+12]\n"        \
-    "smlad r10, r0, r2, r10\n smlad r11, r1, r2, r11\n smlad r12, r0, r3, r12\n smlad lr, r1, r3, lr\n" \
-    ".endr\n"
-
 /** Frame: 0 x, 4 its end, 8 sums, 12 y, 16 its end, 20 tile, 24 next, 32 below, 36 next sums, 40 end of the first sums.
  * r4 inputs, r5 weights, r6 to r12 and lr sums. */
 #define ABOARD_DSP_TILE_HEAD                                            \
     "push {r4-r11, lr}\n"                                               \
     "sub sp, #68\n"                                                     \
     "ldm r0, {r1-r10}\n"                                                \
-    "stm sp, {r1-r9}\n"                                                 \
-    "mov r5, r10\n"                                                     \
+    "stm sp, {r1-r3}\n"                                                 \
+    "add r0, sp, #12\n"                                                 \
+    "stm r0, {r5-r10}\n"                                                \
+    "mov r5, r4\n"                                                      \
     "adds r0, r3, #32\n"                                                \
     "str r0, [sp, #40]\n"
 
-/** Products of all places, if the operand has 16 channels. */
-#define ABOARD_DSP_TILE_16                                              \
-    "ldr r0, [sp]\n"                                                    \
-    "adds r0, #128\n"                                                   \
-    "str r0, [sp, #4]\n"                                                \
-    "1:\n"                                                              \
-    "ldr r4, [sp]\n"                                                    \
-    "ldr r0, [sp, #8]\n"                                                \
-    "str r0, [sp, #36]\n"                                               \
-    ".balign 4\n"                                                       \
-    "2:\n"                                                              \
-    ABOARD_DSP_TILE_FIRST                                               \
-    ABOARD_DSP_TILE_STEPS("1, 2, 3, 4, 5, 6, 7")                        \
-    "adds r4, #8\n"                                                     \
-    "adds r5, #128\n"                                                   \
-    "ldr r0, [sp, #36]\n ldr r1, [sp, #4]\n"                            \
-    "stmia r0!, {r6-r12, lr}\n"                                         \
-    "str r0, [sp, #36]\n"                                               \
-    "cmp r4, r1\n"                                                      \
-    "bne.w 2b\n"
-
-/** Frame: 44 bytes from behind a place's last step to the next place, 48 end of the sums. */
-#define ABOARD_DSP_TILE_ENDS                                            \
-    "ldr r0, [sp]\n ldr r1, [sp, #4]\n ldr r2, [sp, #8]\n"              \
-    "subs r1, r1, r0\n"                                                 \
-    "subs r1, r1, #8\n"                                                 \
-    "add r2, r2, #512\n"                                                \
-    "strd r1, r2, [sp, #44]\n"
-
-/** The end of a place. */
-#define ABOARD_DSP_TILE_PLACE                                           \
-    "ldr r0, [sp, #36]\n ldr r1, [sp, #44]\n ldr r2, [sp, #48]\n"       \
-    "stmia r0!, {r6-r12, lr}\n"                                         \
-    "str r0, [sp, #36]\n"                                               \
-    "subs r4, r4, r1\n"                                                 \
-    "cmp r0, r2\n"                                                      \
-    "bne.w 2b\n"
-
-/** The same with a larger multiple of 16 channels. */
-#define ABOARD_DSP_TILE_32                                              \
-    ABOARD_DSP_TILE_ENDS                                                \
-    "1:\n"                                                              \
-    "ldr r4, [sp]\n"                                                    \
-    "ldr r0, [sp, #8]\n"                                                \
-    "str r0, [sp, #36]\n"                                               \
-    ".balign 4\n"                                                       \
-    "2:\n"                                                              \
-    ABOARD_DSP_TILE_FIRST                                               \
-    ABOARD_DSP_TILE_STEPS("1, 2, 3, 4, 5, 6, 7")                        \
-    "add r4, r4, #1024\n"                                               \
-    "adds r5, #128\n"                                                   \
-    "3:\n"                                                              \
-    ABOARD_DSP_TILE_STEPS("0, 1, 2, 3, 4, 5, 6, 7")                     \
-    "ldr r0, [sp, #4]\n"                                                \
-    "add r4, r4, #1024\n"                                               \
-    "adds r5, #128\n"                                                   \
-    "cmp r4, r0\n"                                                      \
-    "blo.w 3b\n"                                                        \
-    ABOARD_DSP_TILE_PLACE
-
-/** The same with any number of channels. Frame: 52 entry of the steps, 56 and 60 bytes of the steps that the first
- * iteration leaves out beside the first one, which is computed before. */
-#define ABOARD_DSP_TILE_ANY                                             \
-    ABOARD_DSP_TILE_ENDS                                                \
-    "adds r1, r1, #8\n"                                                 \
-    "lsrs r3, r1, #7\n"                                                 \
-    "rsb r3, r3, #1\n"                                                  \
-    "and r3, r3, #7\n"                                                  \
-    "adr.w r6, 3f\n"                                                    \
-    "add r7, r3, r3, lsl #1\n"                                          \
-    "add r6, r6, r7, lsl #4\n"                                          \
-    "orr r6, r6, #1\n"                                                  \
-    "subs r3, #1\n"                                                     \
-    "lsls r7, r3, #4\n"                                                 \
-    "lsls r3, r3, #7\n"                                                 \
-    "strd r6, r7, [sp, #52]\n"                                          \
-    "str r3, [sp, #60]\n"                                               \
-    "1:\n"                                                              \
-    "ldr r4, [sp]\n"                                                    \
-    "ldr r0, [sp, #8]\n"                                                \
-    "str r0, [sp, #36]\n"                                               \
-    ".balign 4\n"                                                       \
-    "2:\n"                                                              \
-    ABOARD_DSP_TILE_FIRST                                               \
-    "ldr r0, [sp, #56]\n ldr r1, [sp, #60]\n ldr r2, [sp, #52]\n"       \
-    "subs r5, r5, r0\n"                                                 \
-    "subs r4, r4, r1\n"                                                 \
-    "bx r2\n"                                                           \
-    ".balign 4\n"                                                       \
-    "3:\n"                                                              \
-    ABOARD_DSP_TILE_STEPS("0, 1, 2, 3, 4, 5, 6, 7")                     \
-    "ldr r0, [sp, #4]\n"                                                \
-    "add r4, r4, #1024\n"                                               \
-    "adds r5, #128\n"                                                   \
-    "cmp r4, r0\n"                                                      \
-    "blo.w 3b\n"                                                        \
-    ABOARD_DSP_TILE_PLACE
+/** Products of all places with any number of channels. */
+#define ABOARD_DSP_TILE_PLAIN ABOARD_DSP_TILE_ANY("128", "512", "lsrs r3, r1, #7\n", "lsls r3, r3, #7\n")
 
 /** Two columns of places `at`, a column `n` bytes further, of a channel and tile: A' from the left into t0, u0 and t1, u1. */
 #define ABOARD_DSP_TILE_COLUMNS_OF(at, t0, t1, u0, u1, bias)            \
@@ -255,54 +138,36 @@ typedef struct {
 
 /** All channels of two tiles, requantised by single roundings, from an operand of 16 channels. */
 ABOARD_NAKED void aboard_dsp_tiles_single_16(const aboard_dsp_tiles_t *p ABOARD_UNUSED) {
-    __asm__ volatile(ABOARD_DSP_TILE_HEAD ABOARD_DSP_TILE_16 ABOARD_DSP_TILE_SINGLE_TAIL);
+    __asm__ volatile(ABOARD_DSP_TILE_HEAD ABOARD_DSP_TILE_16("128") ABOARD_DSP_TILE_SINGLE_TAIL);
 }
 
 /** Like aboard_dsp_tiles_single_16, by double roundings. */
 ABOARD_NAKED void aboard_dsp_tiles_double_16(const aboard_dsp_tiles_t *p ABOARD_UNUSED) {
-    __asm__ volatile(ABOARD_DSP_TILE_HEAD ABOARD_DSP_TILE_16 ABOARD_DSP_TILE_DOUBLE_TAIL);
+    __asm__ volatile(ABOARD_DSP_TILE_HEAD ABOARD_DSP_TILE_16("128") ABOARD_DSP_TILE_DOUBLE_TAIL);
 }
 
 /** Like aboard_dsp_tiles_single_16, from 32 channels or a larger multiple of 16. */
 ABOARD_NAKED void aboard_dsp_tiles_single_32(const aboard_dsp_tiles_t *p ABOARD_UNUSED) {
-    __asm__ volatile(ABOARD_DSP_TILE_HEAD ABOARD_DSP_TILE_32 ABOARD_DSP_TILE_SINGLE_TAIL);
+    __asm__ volatile(ABOARD_DSP_TILE_HEAD ABOARD_DSP_TILE_32("128", "512") ABOARD_DSP_TILE_SINGLE_TAIL);
 }
 
 /** Like aboard_dsp_tiles_double_16, from 32 channels or a larger multiple of 16. */
 ABOARD_NAKED void aboard_dsp_tiles_double_32(const aboard_dsp_tiles_t *p ABOARD_UNUSED) {
-    __asm__ volatile(ABOARD_DSP_TILE_HEAD ABOARD_DSP_TILE_32 ABOARD_DSP_TILE_DOUBLE_TAIL);
+    __asm__ volatile(ABOARD_DSP_TILE_HEAD ABOARD_DSP_TILE_32("128", "512") ABOARD_DSP_TILE_DOUBLE_TAIL);
 }
 
 /** Like aboard_dsp_tiles_single_16, with any number of channels, a multiple of 4. */
 ABOARD_NAKED void aboard_dsp_tiles_single(const aboard_dsp_tiles_t *p ABOARD_UNUSED) {
-    __asm__ volatile(ABOARD_DSP_TILE_HEAD ABOARD_DSP_TILE_ANY ABOARD_DSP_TILE_SINGLE_TAIL);
+    __asm__ volatile(ABOARD_DSP_TILE_HEAD ABOARD_DSP_TILE_PLAIN ABOARD_DSP_TILE_SINGLE_TAIL);
 }
 
 /** Like aboard_dsp_tiles_double_16, with any number of channels, a multiple of 4. */
 ABOARD_NAKED void aboard_dsp_tiles_double(const aboard_dsp_tiles_t *p ABOARD_UNUSED) {
-    __asm__ volatile(ABOARD_DSP_TILE_HEAD ABOARD_DSP_TILE_ANY ABOARD_DSP_TILE_DOUBLE_TAIL);
+    __asm__ volatile(ABOARD_DSP_TILE_HEAD ABOARD_DSP_TILE_PLAIN ABOARD_DSP_TILE_DOUBLE_TAIL);
 }
 /* clang-format on */
 
 #else
-
-/** Products of all places, four channels, two tiles; returns the end of their weights. */
-ABOARD_INLINE const uint32_t *aboard_dsp_tile_sums(const aboard_dsp_tiles_t *p, const uint32_t *w) {
-    uint32_t *sum = p->sums;
-    for (int32_t place = 0; place < ABOARD_DSP_PLACES; ++place) {
-        for (int32_t i = 0; i < ABOARD_DSP_TILE_CHANNELS * ABOARD_DSP_TILES; ++i) {
-            sum[i] = 0;
-        }
-        for (const uint32_t *x = p->x; x != p->end; x += ABOARD_DSP_TILE_WORDS, w += ABOARD_DSP_TILE_CHANNELS) {
-            for (int32_t i = 0; i < ABOARD_DSP_TILE_CHANNELS * ABOARD_DSP_TILES; ++i) {
-                sum[i] =
-                    aboard_dsp_mac(x[ABOARD_DSP_TILES * place + i % ABOARD_DSP_TILES], w[i / ABOARD_DSP_TILES], sum[i]);
-            }
-        }
-        sum += ABOARD_DSP_TILE_CHANNELS * ABOARD_DSP_TILES;
-    }
-    return w;
-}
 
 /** Four times the sum of result (row, column) of a tile of a channel: A' m A. */
 ABOARD_INLINE uint32_t aboard_dsp_tile_result(const uint32_t *sums, int32_t row, int32_t column) {
@@ -315,32 +180,18 @@ ABOARD_INLINE uint32_t aboard_dsp_tile_result(const uint32_t *sums, int32_t row,
     return result;
 }
 
-/** Requantises four times a sum with the constants of its channel. */
-typedef int8_t (*aboard_dsp_tile_rounding_t)(uint32_t sum, const uint32_t *c);
-
-/** By a single rounding. */
-ABOARD_INLINE int8_t aboard_dsp_tile_single(uint32_t sum, const uint32_t *c) {
-    const int64_t product = (int64_t)(int32_t)sum * (int32_t)c[1];
-    return aboard_dsp_saturate(((int32_t)(product >> 32) + (int32_t)c[2]) >> (ABOARD_DSP_SINGLE_SHIFT + 2));
-}
-
-/** By a double rounding. */
-ABOARD_INLINE int8_t aboard_dsp_tile_double(uint32_t sum, const uint32_t *c) {
-    return aboard_dsp_double_rounding((uint32_t)((int32_t)sum >> 2), (int32_t)c[1], (int32_t)c[2], c[3]);
-}
-
-/** All channels of two tiles; `words` are the constants of a channel. */
-ABOARD_INLINE void aboard_dsp_tiles(const aboard_dsp_tiles_t *p, aboard_dsp_tile_rounding_t rounding, int32_t words) {
-    const uint32_t *w = p->weights;
+/** All channels of two tiles. */
+ABOARD_INLINE void aboard_dsp_tiles(const aboard_dsp_tiles_t *p, int32_t single) {
+    const uint32_t *w = p->products.weights;
     int8_t *y = p->y;
     while (y != p->y_end) {
-        w = aboard_dsp_tile_sums(p, w);
-        for (int32_t channel = 0; channel < ABOARD_DSP_TILE_CHANNELS; ++channel, ++y, w += words) {
+        w = aboard_dsp_tile_sums(&p->products, w, ABOARD_DSP_PLACES);
+        for (int32_t channel = 0; channel < ABOARD_DSP_TILE_CHANNELS; ++channel, ++y, w += single ? 3 : 4) {
             for (int32_t tile = 1; tile >= 0; --tile) {
-                const uint32_t *const sums = p->sums + ABOARD_DSP_TILES * channel + tile;
+                const uint32_t *const sums = p->products.sums + ABOARD_DSP_TILES * channel + tile;
                 for (int32_t i = 3; i >= 0; --i) {
                     int8_t *const to = y + tile * p->tile + i / 2 * p->below + i % 2 * p->next[tile];
-                    *to = rounding(w[0] + aboard_dsp_tile_result(sums, i / 2, i % 2), w);
+                    *to = aboard_dsp_tile_round(w[0] + aboard_dsp_tile_result(sums, i / 2, i % 2), w + 1, single, 2);
                 }
             }
         }
@@ -349,12 +200,12 @@ ABOARD_INLINE void aboard_dsp_tiles(const aboard_dsp_tiles_t *p, aboard_dsp_tile
 
 /** See above. */
 ABOARD_SHARED void aboard_dsp_tiles_single(const aboard_dsp_tiles_t *p) {
-    aboard_dsp_tiles(p, aboard_dsp_tile_single, 3);
+    aboard_dsp_tiles(p, 1);
 }
 
 /** See above. */
 ABOARD_SHARED void aboard_dsp_tiles_double(const aboard_dsp_tiles_t *p) {
-    aboard_dsp_tiles(p, aboard_dsp_tile_double, 4);
+    aboard_dsp_tiles(p, 0);
 }
 
 /** See above. */

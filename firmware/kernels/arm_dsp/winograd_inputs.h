@@ -33,13 +33,15 @@ typedef struct {
     int32_t depth; /**< Channels; a multiple of 4. */
 } aboard_dsp_tile_window_t;
 
-/** Sets the columns outside of [first, last) to those of padding. */
-ABOARD_INLINE void aboard_dsp_tile_outside(uint32_t *columns, int32_t first, int32_t last, int32_t zero_point) {
-    const uint32_t twice = 0x10001u * ((uint32_t)(2 * zero_point) & 0xffffu);
-    for (int32_t column = 0; column < ABOARD_DSP_TILE_COLUMNS; ++column) {
+/** Sets columns outside of [first, last) to those of padding: of `rows` words, of which the second is not 0 but
+ * `padding`. */
+ABOARD_INLINE void aboard_dsp_tile_outside(uint32_t *words, int32_t columns, int32_t first, int32_t last, int32_t rows,
+                                           int32_t padding) {
+    const uint32_t both = 0x10001u * ((uint32_t)padding & 0xffffu);
+    for (int32_t column = 0; column < columns; ++column) {
         if (column < first || column >= last) {
-            for (int32_t i = 0; i < 8; ++i) {
-                columns[8 * column + i] = i % 4 == 1 ? twice : 0;
+            for (int32_t i = 0; i < 2 * rows; ++i) {
+                words[2 * rows * column + i] = i % rows == 1 ? both : 0;
             }
         }
     }

@@ -14,7 +14,7 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, Node
-from aboard.ir.numerics import wrap32
+from aboard.ir.numerics import Int64, wrap32
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_dsp import dot
 from aboard.kernels.arm_dsp.conv2d import LINE_SHIFT
@@ -56,7 +56,7 @@ _EDGE_CHANNELS = 160
 _TRANSFORMATION = np.array([[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]])
 
 #: Sums are four times what they should be, and four times a sum must fit int32.
-_FACTOR, _LIMIT = 4, 1 << 29
+_FACTOR = 4
 
 
 @implements
@@ -69,14 +69,7 @@ class DspWinogradS8(Convolution):
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        reason = packing.refusal(node, Precision.INT8, op.AXIS) or _geometry(node)
-        if reason is not None:
-            return reason
-        try:
-            _layer(node)
-        except UnsupportedNodeError as error:
-            return str(error)
-        return None
+        return refusal(node, _FACTOR)
 
     @override
     def row_wise(self, node: Node) -> RowWise:
@@ -108,7 +101,7 @@ class DspWinogradS8(Convolution):
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         x, y = packing.view(inputs), outputs[0]
-        layer = _layer(node)
+        layer = layer_of(node, _FACTOR)
         row_bytes = (COLUMNS - 1) * x.pixel_stride + x.channels
         # Rows in blocks may lie over each other; of other rows the planner decides by `overlap`.
         overwrites = bool(x.table and y.table and self.overwrites_rows(node))
@@ -127,38 +120,59 @@ class DspWinogradS8(Convolution):
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(PackedConstant("weights", packed(layer), form=dot.WIDENED)),
+                ConstantArg(
+                    PackedConstant("weights", packed(layer, _TRANSFORMATION, _FACTOR, _FACTOR), form=dot.WIDENED)
+                ),
                 # One buffer, which the memory planner places more tightly than two.
                 ScratchArg(Scratch(_SUM_BYTES + _INPUT_BYTES * x.channels + row_bytes + edge), "uint32_t *"),
             ),
             rows=y.rows,
-            code_variant=f"single_rounding={int(layer.is_single_rounding)} steps={_steps(x.channels)}",
+            code_variant=f"single_rounding={int(layer.is_single_rounding)} steps={steps(x.channels)}",
             slow_epilogue=not layer.is_single_rounding,
         )
 
 
-def _steps(depth: int) -> str:
-    """Returns the code of the products in `arm_dsp/dot_winograd.h` for a number of channels of the operand."""
+def steps(depth: int) -> str:
+    """Returns the code of the products in `arm_dsp/winograd_products.h` for a number of channels of the operand."""
     return "any" if depth % 16 else "16" if depth == 16 else "32"
 
 
-def packed(layer: RequantisedLayer) -> Array:
-    """Returns the words of `aboard_dsp_tiles_t`: [blocks of four channels, words]."""
-    count = len(layer.weights)
+def packed(layer: RequantisedLayer, transformation: Int64, factor: int, left: int) -> Array:
+    """Returns the words of `aboard_dsp_products_t`: [blocks of four channels, words].
+
+    Args:
+        layer: The layer.
+        transformation: That of a window's rows, and of its columns: [places of an axis, 3], integers.
+        factor: What sums are multiplied by.
+        left: The part of it that the requantisation divides by, a power of two.
+    """
+    count, axis = len(layer.weights), len(transformation)
     taps = layer.weights.reshape(count, 3, 3, -1)
-    places = np.einsum("ai,bj,nijk->nabk", _TRANSFORMATION, _TRANSFORMATION, taps).reshape(count, PLACES, -1)
+    places = np.einsum("ai,bj,nijk->nabk", transformation, transformation, taps).reshape(count, axis * axis, -1)
     # [channels, places, tap groups, even and odd taps of a group, two taps], then a word for two taps.
-    ordered = places.reshape(count, PLACES, -1, dot.TAP_GROUP)[..., dot.TAP_ORDER].astype("<i2")
+    ordered = places.reshape(count, axis * axis, -1, dot.TAP_GROUP)[..., dot.TAP_ORDER].astype("<i2")
     pairs = np.ascontiguousarray(ordered).view("<u4")
     # [blocks, channels, places, steps] to [blocks, places, steps, channels].
-    steps = pairs.reshape(-1, CHANNELS, PLACES, pairs.shape[2] * pairs.shape[3]).transpose(0, 2, 3, 1)
-    columns = [_FACTOR * layer.bias, layer.factor]
+    products = pairs.reshape(-1, CHANNELS, axis * axis, pairs.shape[2] * pairs.shape[3]).transpose(0, 2, 3, 1)
+    columns = [factor * layer.bias, layer.factor]
     if layer.is_single_rounding:
-        columns += [_FACTOR * layer.constant + _FACTOR // 2]
+        columns += [left * layer.constant + left // 2]
     else:
         columns += [layer.constant, layer.shift]
-    around = wrap32(np.stack(columns, 1)).astype(np.int32).view(np.uint32).reshape(len(steps), -1)
-    return np.ascontiguousarray(np.concatenate([steps.reshape(len(steps), -1), around], 1))
+    around = wrap32(np.stack(columns, 1)).astype(np.int32).view(np.uint32).reshape(len(products), -1)
+    return np.ascontiguousarray(np.concatenate([products.reshape(len(products), -1), around], 1))
+
+
+def refusal(node: Node, left: int) -> str | None:
+    """Returns why a node cannot be computed by tiles whose requantisation divides by `left`."""
+    reason = packing.refusal(node, Precision.INT8, op.AXIS) or _geometry(node)
+    if reason is not None:
+        return reason
+    try:
+        layer_of(node, left)
+    except UnsupportedNodeError as error:
+        return str(error)
+    return None
 
 
 def _geometry(node: Node) -> str | None:
@@ -171,6 +185,7 @@ def _geometry(node: Node) -> str | None:
     return None
 
 
-def _layer(node: Node) -> RequantisedLayer:
-    # Constants of single roundings that fit 256 times fit four times.
-    return requantised(node, op.attributes(node).activation, op.AXIS, LINE_SHIFT, limit=_LIMIT)
+def layer_of(node: Node, left: int) -> RequantisedLayer:
+    """Returns the layer of a node; `left` times a sum must fit int32."""
+    # Constants of single roundings that fit 256 times fit `left` times.
+    return requantised(node, op.attributes(node).activation, op.AXIS, LINE_SHIFT, limit=(1 << 31) // left)
