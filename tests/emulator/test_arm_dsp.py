@@ -283,9 +283,9 @@ def test_every_width_of_shared_columns(ways: Ways) -> None:
         check([(layer.model(), layer.input()) for layer in drawn], opt=[opt for _, opt in ways], names=[COLUMNS])
 
 
-def tiles(size: tuple[int, int], depth: int, kind: type[Layer] = Layer) -> Layer:
+def tiles(size: tuple[int, int], depth: int, kind: type[Layer] = Layer, channels: int = 8) -> Layer:
     options = {"Padding": "SAME", "StrideH": 1, "StrideW": 1, "FusedActivationFunction": "RELU"}
-    shapes = (1, *size, depth), (8, 3, 3, depth), (1, *size, 8)
+    shapes = (1, *size, depth), (channels, 3, 3, depth), (1, *size, channels)
     return kind("CONV_2D", *shapes, 0, options)
 
 
@@ -296,6 +296,9 @@ def test_tiles_of_every_size_and_number_of_channels(zero_points: tuple[int, ...]
     sizes = [((4, 4), 16), ((1, 1), 16), ((3, 5), 16), ((5, 7), 4), ((2, 2), 8), ((3, 3), 12), ((3, 4), 20)]
     sizes += [((4, 6), 32), ((3, 7), 36), ((5, 9), 48), ((6, 13), 8)]
     drawn = [tiles(size, depth) for size, depth in sizes]
+    # The last four channels are among those before; of 13 to 15 channels as of 16.
+    odd = [((5, 6), 5, 7), ((4, 9), 15, 5), ((3, 4), 31, 4), ((2, 5), 6, 9), ((4, 4), 4, 6)]
+    drawn += [tiles(size, depth, channels=channels) for size, depth, channels in odd]
     # Sums beyond 2^23, and all values at the ends of their ranges.
     drawn += [tiles((3, 3), 96, LargeSums), extremes(16)]
     for layer, zero_point in zip(drawn, itertools.cycle(zero_points), strict=False):

@@ -60,7 +60,7 @@ ABOARD_INLINE void aboard_conv2d_winograd_dsp_fill(const aboard_conv2d_winograd_
 /** Results of all channels of two tiles. */
 ABOARD_INLINE void aboard_conv2d_winograd_dsp_tiles(const aboard_conv2d_winograd_dsp_t *p,
                                                     const aboard_dsp_tiles_t *job) {
-    const int32_t depth = p->shape.in.channels;
+    const int32_t depth = aboard_dsp_tile_depth(p->shape.in.channels);
     if (depth == 16) {
         (p->single_rounding ? aboard_dsp_tiles_single_16 : aboard_dsp_tiles_double_16)(job);
     } else if (depth % 16 == 0) {
@@ -68,6 +68,18 @@ ABOARD_INLINE void aboard_conv2d_winograd_dsp_tiles(const aboard_conv2d_winograd
     } else {
         (p->single_rounding ? aboard_dsp_tiles_single : aboard_dsp_tiles_double)(job);
     }
+}
+
+/** Results of the last four channels of two tiles, some of which are among the four before. */
+ABOARD_INLINE void aboard_conv2d_winograd_dsp_last(const aboard_conv2d_winograd_dsp_t *p,
+                                                   const aboard_dsp_tiles_t *job) {
+    const int32_t channels = p->shape.out.channels;
+    aboard_dsp_tiles_t last = *job;
+    last.products.weights += channels / ABOARD_DSP_TILE_CHANNELS *
+                             aboard_dsp_tile_block_words(ABOARD_DSP_PLACES, p->shape.in.channels, p->single_rounding);
+    last.y = job->y + channels - ABOARD_DSP_TILE_CHANNELS;
+    last.y_end = job->y + channels;
+    aboard_conv2d_winograd_dsp_tiles(p, &last);
 }
 
 /** Clamps the existing results of two tiles. */
@@ -119,7 +131,7 @@ ABOARD_INLINE bool aboard_conv2d_winograd_dsp_covers(const aboard_conv2d_winogra
 /**
  * int8 convolution, results equal to TFLite's reference kernel.
  *
- * @param p           Parameters: 3x3 windows, one pixel apart, without dilation and groups; a multiple of four channels
+ * @param p           Parameters: 3x3 windows, one pixel apart, without dilation and groups; four channels or more
  * of the operand and of the result.
  * @param in, out     As for aboard_conv2d_dsp; `in` is not overwritten, but for what `overwrites` allows: then a call
  * computes at most two rows.
@@ -134,7 +146,7 @@ ABOARD_INLINE void aboard_conv2d_winograd_dsp(const aboard_conv2d_winograd_dsp_t
     const aboard_conv2d_shape_t *s = &p->shape;
     const aboard_view_t *const view = &s->out;
     uint32_t *const x = scratch + ABOARD_DSP_TILE_SUMS;
-    uint32_t *const x_end = x + s->in.channels / 2 * ABOARD_DSP_TILE_WORDS;
+    uint32_t *const x_end = x + aboard_dsp_tile_depth(s->in.channels) / 2 * ABOARD_DSP_TILE_WORDS;
     int8_t *const padding = (int8_t *)x_end;
     /* Behind the columns nothing is stored while inputs are transformed. */
     int8_t *const results = (int8_t *)(scratch + ABOARD_DSP_TILE_COLUMN_WORDS);
@@ -162,10 +174,16 @@ ABOARD_INLINE void aboard_conv2d_winograd_dsp(const aboard_conv2d_winograd_dsp_t
                 aboard_conv2d_winograd_dsp_copy(edge.kept, edge.depth, edge.place, below, edge.depth);
             }
             const int32_t next = cols > 1 ? view->pixel_stride : 0;
-            const aboard_dsp_tiles_t job = {{x, x_end, scratch, weights}, y,
-                                            y + view->channels,           cols > 2 ? 2 * view->pixel_stride : 0,
-                                            {next, cols == 3 ? 0 : next}, below};
+            const aboard_dsp_tiles_t job = {{x, x_end, scratch, weights},
+                                            y,
+                                            y + view->channels / ABOARD_DSP_TILE_CHANNELS * ABOARD_DSP_TILE_CHANNELS,
+                                            cols > 2 ? 2 * view->pixel_stride : 0,
+                                            {next, cols == 3 ? 0 : next},
+                                            below};
             aboard_conv2d_winograd_dsp_tiles(p, &job);
+            if (view->channels % ABOARD_DSP_TILE_CHANNELS != 0) {
+                aboard_conv2d_winograd_dsp_last(p, &job);
+            }
             if (p->clamped) {
                 aboard_conv2d_winograd_dsp_clamp(p, y, below, rows, cols);
             }

@@ -55,7 +55,7 @@ ABOARD_INLINE void aboard_conv2d_winograd_4x4_dsp_fill(const aboard_conv2d_winog
 /** Results of all channels of two tiles. */
 ABOARD_INLINE void aboard_conv2d_winograd_4x4_dsp_tiles(const aboard_conv2d_winograd_4x4_dsp_t *p,
                                                         const aboard_dsp_tiles_4x4_t *job) {
-    const int32_t depth = p->shape.in.channels;
+    const int32_t depth = aboard_dsp_tile_depth(p->shape.in.channels);
     if (depth == 16) {
         (p->single_rounding ? aboard_dsp_tiles_4x4_single_16 : aboard_dsp_tiles_4x4_double_16)(job);
     } else if (depth % 16 == 0) {
@@ -63,6 +63,19 @@ ABOARD_INLINE void aboard_conv2d_winograd_4x4_dsp_tiles(const aboard_conv2d_wino
     } else {
         (p->single_rounding ? aboard_dsp_tiles_4x4_single : aboard_dsp_tiles_4x4_double)(job);
     }
+}
+
+/** Results of the last four channels of two tiles, some of which are among the four before. */
+ABOARD_INLINE void aboard_conv2d_winograd_4x4_dsp_last(const aboard_conv2d_winograd_4x4_dsp_t *p,
+                                                       const aboard_dsp_tiles_4x4_t *job) {
+    aboard_dsp_tiles_4x4_t last = *job;
+    last.products.weights +=
+        job->blocks * aboard_dsp_tile_block_words(ABOARD_DSP_PLACES_4X4, p->shape.in.channels, p->single_rounding);
+    last.blocks = 1;
+    for (int32_t i = 0; i < ABOARD_DSP_TILE_4X4_HEIGHT; ++i) {
+        last.rows[i] += p->shape.out.channels - ABOARD_DSP_TILE_CHANNELS;
+    }
+    aboard_conv2d_winograd_4x4_dsp_tiles(p, &last);
 }
 
 /** Sets the columns of two tiles of which `cols` results of a row exist. */
@@ -86,7 +99,7 @@ ABOARD_INLINE void aboard_conv2d_winograd_4x4_dsp_clamp(const aboard_conv2d_wino
 /**
  * int8 convolution, results equal to TFLite's reference kernel.
  *
- * @param p           Parameters: 3x3 windows, one pixel apart, without dilation and groups; a multiple of four channels
+ * @param p           Parameters: 3x3 windows, one pixel apart, without dilation and groups; four channels or more
  * of the operand and of the result.
  * @param in, out     As for aboard_conv2d_dsp; `in` is not overwritten.
  * @param weights     See aboard_dsp_products_t and aboard_dsp_tiles_4x4_t.
@@ -100,7 +113,7 @@ ABOARD_INLINE void aboard_conv2d_winograd_4x4_dsp(const aboard_conv2d_winograd_4
     const aboard_conv2d_shape_t *s = &p->shape;
     const aboard_view_t *const view = &s->out;
     uint32_t *const x = scratch + ABOARD_DSP_TILE_4X4_SUMS;
-    uint32_t *const x_end = x + s->in.channels / 2 * ABOARD_DSP_TILE_4X4_WORDS;
+    uint32_t *const x_end = x + aboard_dsp_tile_depth(s->in.channels) / 2 * ABOARD_DSP_TILE_4X4_WORDS;
     int8_t *const padding = (int8_t *)x_end;
     aboard_dsp_tiles_4x4_t job = {
         {x, x_end, scratch, weights}, view->channels / ABOARD_DSP_TILE_CHANNELS, 0, {NULL}, {{0}, {0}}};
@@ -117,6 +130,9 @@ ABOARD_INLINE void aboard_conv2d_winograd_4x4_dsp(const aboard_conv2d_winograd_4
             aboard_conv2d_winograd_4x4_dsp_fill(p, in, &at, rows, cols, x, scratch, padding);
             aboard_conv2d_winograd_4x4_dsp_place(&job, cols, view->pixel_stride);
             aboard_conv2d_winograd_4x4_dsp_tiles(p, &job);
+            if (view->channels % ABOARD_DSP_TILE_CHANNELS != 0) {
+                aboard_conv2d_winograd_4x4_dsp_last(p, &job);
+            }
             if (p->clamped) {
                 aboard_conv2d_winograd_4x4_dsp_clamp(p, job.rows, rows, cols);
             }

@@ -3,9 +3,15 @@
  * @file winograd_4x4_inputs.h
  * Inputs of dot_winograd_4x4.h: the windows of two tiles side by side, 6x10 pixels d, as B' d B.
  *
- *     B' = 4  0 -5  0  1  0     first the columns of six pixels, then the rows of six of ten columns: each tile has
- * four 0 -4 -4  1  1  0     rows of its own, and shares two columns with its neighbour. 0  4 -4 -1  1  0 0 -2 -1  2  1
- * 0 0  2 -1 -2  1  0 0  4  0 -5  0  1
+ *     B' = 4  0 -5  0  1  0
+ *          0 -4 -4  1  1  0
+ *          0  4 -4 -1  1  0
+ *          0 -2 -1  2  1  0
+ *          0  2 -1 -2  1  0
+ *          0  4  0 -5  0  1
+ *
+ * First the columns of six pixels, then the rows of six of ten columns: each tile has four rows of its own, and shares
+ * two columns with its neighbour.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_WINOGRAD_4X4_INPUTS_H
 #define ABOARD_KERNELS_ARM_DSP_WINOGRAD_4X4_INPUTS_H
@@ -34,7 +40,7 @@ typedef struct {
     int32_t pixel_stride;
     int32_t first; /**< First and behind the last column that is inside of the image. */
     int32_t last;
-    int32_t depth; /**< Channels; a multiple of 4. */
+    int32_t depth; /**< Channels, at least 4. */
 } aboard_dsp_tile_4x4_window_t;
 
 #if ABOARD_DSP_ASM
@@ -72,7 +78,7 @@ typedef struct {
 /**
  * Transforms the inputs of two tiles.
  *
- * @param x       Destination: ABOARD_DSP_TILE_4X4_WORDS for every two channels.
+ * @param x       Destination: ABOARD_DSP_TILE_4X4_WORDS for every two of aboard_dsp_tile_depth channels.
  * @param columns ABOARD_DSP_TILE_4X4_COLUMN_WORDS for each column; those of columns outside of the image are set, see
  *                aboard_dsp_tile_outside.
  * @param w       The window.
@@ -118,10 +124,14 @@ ABOARD_NAKED void aboard_dsp_tile_4x4_fill(uint32_t *x ABOARD_UNUSED, uint32_t *
         "cmp r12, r6\n"
         "bne.w 4b\n"
         "ldr r0, [sp, #48]\n ldr r1, [sp, #36]\n"
-        "adds r0, #4\n"
+        "subs r1, r0\n"
+        "subs r1, #4\n"
+        "beq.n 5f\n"
+        "cmp r1, #4\n it gt\n movgt r1, #4\n"
+        "add r0, r1\n"
         "strd r0, lr, [sp, #48]\n"
-        "cmp r0, r1\n"
-        "bne.w 1b\n"
+        "b.w 1b\n"
+        "5:\n"
         "add sp, #60\n"
         "pop {r4-r11, pc}\n");
 }
@@ -168,7 +178,7 @@ ABOARD_INLINE void aboard_dsp_tile_4x4_columns(uint32_t *columns, const aboard_d
 ABOARD_SHARED void aboard_dsp_tile_4x4_fill(uint32_t *x, uint32_t *columns, const aboard_dsp_tile_4x4_window_t *w) {
     const int32_t words = ABOARD_DSP_TILE_4X4_COLUMN_WORDS;
     for (int32_t k = 0; k < w->depth; k += ABOARD_DSP_TAP_GROUP) {
-        aboard_dsp_tile_4x4_columns(columns, w, k);
+        aboard_dsp_tile_4x4_columns(columns, w, ABOARD_MIN(k, w->depth - ABOARD_DSP_TAP_GROUP));
         for (int32_t i = 0; i < words; ++i, x += words) {
             aboard_dsp_tile_six(x + 1, 2, columns + i, words);
             aboard_dsp_tile_six(x, 2, columns + i + 4 * words, words);

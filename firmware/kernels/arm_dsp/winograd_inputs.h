@@ -30,7 +30,7 @@ typedef struct {
     int32_t pixel_stride;
     int32_t first; /**< First and behind the last column that is inside of the image. */
     int32_t last;
-    int32_t depth; /**< Channels; a multiple of 4. */
+    int32_t depth; /**< Channels, at least 4. */
 } aboard_dsp_tile_window_t;
 
 /** Sets columns outside of [first, last) to those of padding: of `rows` words, of which the second is not 0 but
@@ -53,7 +53,7 @@ ABOARD_INLINE void aboard_dsp_tile_outside(uint32_t *words, int32_t columns, int
 /**
  * Transforms the inputs of two tiles.
  *
- * @param x       Destination: ABOARD_DSP_TILE_WORDS for every two channels.
+ * @param x       Destination: ABOARD_DSP_TILE_WORDS for every two of aboard_dsp_tile_depth channels.
  * @param columns 8 words for each of six columns; those of columns outside of the image are set, see
  *                aboard_dsp_tile_outside.
  * @param w       The window.
@@ -114,9 +114,13 @@ ABOARD_NAKED void aboard_dsp_tile_fill(uint32_t *x ABOARD_UNUSED, uint32_t *colu
         "bne 4b\n"
         "str r12, [sp, #16]\n"
         "ldr r5, [sp, #20]\n"
-        "adds r0, #4\n adds r1, #4\n adds r2, #4\n adds r3, #4\n"
-        "cmp r0, r5\n"
-        "bne 1b\n"
+        "subs r5, r0\n"
+        "subs r5, #4\n"
+        "beq.n 5f\n"
+        "cmp r5, #4\n it gt\n movgt r5, #4\n"
+        "add r0, r5\n add r1, r5\n add r2, r5\n add r3, r5\n"
+        "b 1b\n"
+        "5:\n"
         "add sp, #24\n"
         "pop {r4-r11, pc}\n");
 }
@@ -145,7 +149,7 @@ ABOARD_INLINE void aboard_dsp_tile_column(uint32_t *to, uint32_t a, uint32_t b, 
 /** See above. */
 ABOARD_SHARED void aboard_dsp_tile_fill(uint32_t *x, uint32_t *columns, const aboard_dsp_tile_window_t *w) {
     for (int32_t k = 0; k < w->depth; k += ABOARD_DSP_TAP_GROUP) {
-        int32_t at = k;
+        int32_t at = ABOARD_MIN(k, w->depth - ABOARD_DSP_TAP_GROUP);
         for (int32_t column = w->first; column < w->last; ++column) {
             const uint32_t a = aboard_dsp_load(w->rows[0] + at);
             const uint32_t b = aboard_dsp_load(w->rows[1] + at);

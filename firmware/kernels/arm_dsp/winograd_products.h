@@ -31,6 +31,17 @@ typedef struct {
                               * each of the four; then the constants of each channel. */
 } aboard_dsp_products_t;
 
+/** Channels of transformed inputs: by fours, of which the last are the last channels, some perhaps once more. */
+ABOARD_INLINE int32_t aboard_dsp_tile_depth(int32_t channels) {
+    return (channels + ABOARD_DSP_TAP_GROUP - 1) / ABOARD_DSP_TAP_GROUP * ABOARD_DSP_TAP_GROUP;
+}
+
+/** Words of weights and constants of four channels, of tiles of so many places, from so many channels. */
+ABOARD_INLINE int32_t aboard_dsp_tile_block_words(int32_t places, int32_t channels, int32_t single) {
+    const int32_t steps = places * aboard_dsp_tile_depth(channels) / 2;
+    return ABOARD_DSP_TILE_CHANNELS * (steps + (single ? 3 : 4));
+}
+
 #if ABOARD_DSP_ASM
 
 /* clang-format off */

@@ -80,6 +80,17 @@ def padded(values: Array, multiple: int) -> Array:
     return np.pad(values, [(0, missing)] + [(0, 0)] * (values.ndim - 1))
 
 
+def overlapping(count: int, block: int) -> npt.NDArray[np.intp]:
+    """Returns the channels of blocks, [blocks, block]: the last block are the last channels, some in two blocks.
+
+    Args:
+        count: Channels, at least `block`.
+        block: Channels of a block.
+    """
+    starts = np.minimum(np.arange(0, count, block), count - block)
+    return starts[:, None] + np.arange(block)
+
+
 def filled(values: Int64, multiple: int) -> Int64:
     """Returns `padded` as int64."""
     return padded(values, multiple).astype(np.int64)

@@ -124,10 +124,10 @@ class DspWinogradS8(Convolution):
                     PackedConstant("weights", packed(layer, _TRANSFORMATION, _FACTOR, _FACTOR), form=dot.WIDENED)
                 ),
                 # One buffer, which the memory planner places more tightly than two.
-                ScratchArg(Scratch(_SUM_BYTES + _INPUT_BYTES * x.channels + row_bytes + edge), "uint32_t *"),
+                ScratchArg(Scratch(_SUM_BYTES + _INPUT_BYTES * depth(node) + row_bytes + edge), "uint32_t *"),
             ),
             rows=y.rows,
-            code_variant=f"single_rounding={int(layer.is_single_rounding)} steps={steps(x.channels)}",
+            code_variant=f"single_rounding={int(layer.is_single_rounding)} steps={steps(depth(node))}",
             slow_epilogue=not layer.is_single_rounding,
         )
 
@@ -146,8 +146,9 @@ def packed(layer: RequantisedLayer, transformation: Int64, factor: int, left: in
         factor: What sums are multiplied by.
         left: The part of it that the requantisation divides by, a power of two.
     """
-    count, axis = len(layer.weights), len(transformation)
-    taps = layer.weights.reshape(count, 3, 3, -1)
+    axis = len(transformation)
+    results = packing.overlapping(len(layer.weights), CHANNELS).reshape(-1)
+    count, taps = len(results), _whole_groups(layer.weights.reshape(len(layer.weights), 3, 3, -1)[results])
     places = np.einsum("ai,bj,nijk->nabk", transformation, transformation, taps).reshape(count, axis * axis, -1)
     # [channels, places, tap groups, even and odd taps of a group, two taps], then a word for two taps.
     ordered = places.reshape(count, axis * axis, -1, dot.TAP_GROUP)[..., dot.TAP_ORDER].astype("<i2")
@@ -159,8 +160,21 @@ def packed(layer: RequantisedLayer, transformation: Int64, factor: int, left: in
         columns += [left * layer.constant + left // 2]
     else:
         columns += [layer.constant, layer.shift]
-    around = wrap32(np.stack(columns, 1)).astype(np.int32).view(np.uint32).reshape(len(products), -1)
+    around = wrap32(np.stack(columns, 1)[results]).astype(np.int32).view(np.uint32).reshape(len(products), -1)
     return np.ascontiguousarray(np.concatenate([products.reshape(len(products), -1), around], 1))
+
+
+def _whole_groups(taps: Int64) -> Int64:
+    """Returns weights [.., channels] of whole tap groups: the last are the last channels, 0 where they repeat some."""
+    channels = packing.overlapping(taps.shape[-1], dot.TAP_GROUP)
+    filled, last = taps[..., channels.reshape(-1)], channels.size - dot.TAP_GROUP
+    filled[..., last : channels.size - taps.shape[-1] + last] = 0
+    return filled
+
+
+def depth(node: Node) -> int:
+    """Returns the channels of transformed inputs: aboard_dsp_tile_depth of `arm_dsp/winograd_products.h`."""
+    return -(-node.input(INPUT).shape[3] // dot.TAP_GROUP) * dot.TAP_GROUP
 
 
 def refusal(node: Node, left: int) -> str | None:
@@ -180,8 +194,8 @@ def _geometry(node: Node) -> str | None:
     is_plain = op.window(node) == (3, 3) and attrs.strides == (1, 1) and attrs.dilations == (1, 1)
     if not is_plain or groups(node) != 1:
         return "is for windows of 3x3, one pixel apart, without dilation and groups"
-    if node.input(INPUT).shape[3] % dot.TAP_GROUP != 0 or node.output.shape[3] % CHANNELS != 0:
-        return "is for multiples of four input and output channels"
+    if node.input(INPUT).shape[3] < dot.TAP_GROUP or node.output.shape[3] < CHANNELS:
+        return "is for four input and output channels or more"
     return None
 
 

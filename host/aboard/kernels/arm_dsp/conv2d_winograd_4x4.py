@@ -15,7 +15,7 @@ from typing_extensions import override
 from aboard.ir import Node
 from aboard.kernels.arm_dsp import dot
 from aboard.kernels.arm_dsp.conv2d_blocks import CHANNELS
-from aboard.kernels.arm_dsp.conv2d_winograd import TILES, layer_of, packed, refusal, steps
+from aboard.kernels.arm_dsp.conv2d_winograd import TILES, depth, layer_of, packed, refusal, steps
 from aboard.kernels.contract import (
     ROLLING_ROW_COST,
     ConstantArg,
@@ -108,10 +108,10 @@ class DspWinograd4x4S8(Convolution):
                     PackedConstant("weights", packed(layer, _TRANSFORMATION, _FACTOR, _LEFT), form=dot.WIDENED)
                 ),
                 # One buffer, which the memory planner places more tightly than two.
-                ScratchArg(Scratch(_SUM_BYTES + _INPUT_BYTES * x.channels + row_bytes), "uint32_t *"),
+                ScratchArg(Scratch(_SUM_BYTES + _INPUT_BYTES * depth(node) + row_bytes), "uint32_t *"),
             ),
             rows=y.rows,
-            code_variant=f"single_rounding={int(layer.is_single_rounding)} steps={steps(x.channels)}",
+            code_variant=f"single_rounding={int(layer.is_single_rounding)} steps={steps(depth(node))}",
             slow_epilogue=not layer.is_single_rounding,
             loops=_loops(node),
         )
@@ -119,6 +119,7 @@ class DspWinograd4x4S8(Convolution):
 
 def _loops(node: Node) -> int:
     """Returns the work of all pairs of tiles, whose results may partly be computed for nothing."""
-    images, rows, cols, channels = node.output.shape
-    depth, pairs = node.input(INPUT).shape[3], images * -(-rows // HEIGHT) * -(-cols // RESULTS)
-    return pairs * (_PRODUCT * depth * channels + _RESULT * channels + _INPUT * depth)
+    images, rows, cols, count = node.output.shape
+    inputs, channels = depth(node), -(-count // CHANNELS) * CHANNELS
+    pairs = images * -(-rows // HEIGHT) * -(-cols // RESULTS)
+    return pairs * (_PRODUCT * inputs * channels + _RESULT * channels + _INPUT * inputs)

@@ -100,10 +100,8 @@ class DspTapsS8(Windowed):
 
 def pack(layer: RequantisedLayer) -> Array:
     """Returns the words of `aboard_dsp_taps_any`: [blocks of four channels, words]; the last block is the last four."""
-    count = len(layer.bias)
-    blocks = -(-count // CHANNELS)
-    starts = np.minimum(np.arange(blocks) * CHANNELS, count - CHANNELS)
-    channels = (starts[:, None] + np.arange(CHANNELS)).reshape(-1)
+    channels = packing.overlapping(len(layer.bias), CHANNELS).reshape(-1)
+    blocks = len(channels) // CHANNELS
     taps = layer.weights[channels].astype(np.int8).reshape(blocks, CHANNELS, -1).swapaxes(1, 2)
     weights = np.ascontiguousarray(taps).reshape(blocks, -1).view("<u4")
     pairs = np.stack([layer.factor, layer.constant], 1)[channels].reshape(blocks, -1)
