@@ -198,7 +198,7 @@ def priced(node: Node, found: FourPixels, y: View, result: EpilogueMve, price: f
     """
     channels, runs = y.channels // groups(node), math.ceil(y.rows * y.cols / PIXELS)
     row = found.chunks * (_CHUNK + _TAP * found.taps)
-    unrolled = found.rows * found.chunks * found.taps <= _UNROLLED
+    unrolled = is_unrolled(found)
     # Sums of a loop over rows must begin with something.
     negative = not result.is_single and bool(np.all(result.rows[-1] < 0))
     copies = replace(
@@ -212,6 +212,11 @@ def priced(node: Node, found: FourPixels, y: View, result: EpilogueMve, price: f
     # A further chunk takes the register that holds results, and the fourth pixel is read again.
     saved = _SAVED - (_AGAIN if found.source is not Source.LINE_BUFFER and found.chunks > 1 else 0)
     return replace(copies, words=saved * groups(node) * (channels // QUAD) * runs >= price * code)
+
+
+def is_unrolled(found: FourPixels) -> bool:
+    """True if the rows of windows in a line buffer have no loop."""
+    return found.rows * found.chunks * found.taps <= _UNROLLED
 
 
 def aligned(view: View) -> bool:
