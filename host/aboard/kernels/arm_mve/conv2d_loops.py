@@ -14,7 +14,7 @@ from aboard.kernels.windowed import groups
 
 #: Instructions around the blocks of four pixels, by the source of their windows and for whole rows of gathered windows;
 #: and those that gather a chunk of four windows.
-_FOUR = {Source.DIRECT: 17, Source.LINE_BUFFER: 17, Source.IM2COL: 19}
+_FOUR = {Source.DIRECT: 13, Source.LINE_BUFFER: 9, Source.IM2COL: 19}
 _WHOLE_ROWS, _GATHERED = 24, 15
 
 #: Instructions of a window that is copied alone, and around the copies of a row of a line buffer.
@@ -55,7 +55,7 @@ def _sums(found: FourPixels) -> int:
     if found.source is not Source.LINE_BUFFER:
         return 14 * found.chunks - (3 if _reads_again(found) else 4)
     rows = found.rows * (found.chunks * (3 + 11 * found.taps) + 1)
-    return rows + 1 if is_unrolled(found) else rows + 2 * found.rows + 2 + (0 if found.begun else 8)
+    return rows if is_unrolled(found) else rows + 2 * found.rows + 2 + (0 if found.begun else 8)
 
 
 def _copied_together(node: Node, found: FourPixels) -> int:
@@ -74,7 +74,7 @@ def _reads_again(found: FourPixels) -> bool:
 
 def _results(found: FourPixels, result: EpilogueMve) -> float:
     """Returns the instructions of eight results, and those of the loop over channels for them."""
-    scaled = 4 if result.is_single else 9 if found.ends else 12
+    scaled = 4 if result.is_single else 7 if found.ends else 10
     return 7 + scaled + (1 if found.begun else 2) + (2.5 if found.words else 5)
 
 

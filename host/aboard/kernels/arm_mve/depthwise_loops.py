@@ -78,7 +78,7 @@ def _of_channel(found: PackedGeometry, result: EpilogueMve, *, pairs: bool) -> i
 def _group(found: PackedGeometry, result: EpilogueMve, lines: int, *, pairs: bool) -> int:
     """Returns the instructions of eight results of one line or two."""
     limits = 3 * ((result.params["low"] != LOW) + (result.params["high"] != HIGH))
-    end = 4 + 2 + (2 if result.is_single else 11) + 1 + limits + 2 + (1 if pairs else 2)
+    end = 4 + 2 + (2 if result.is_single else 9) + 1 + limits + 2 + (1 if pairs else 2)
     if found.packing is Packing.PARTS:
         parts = prod(found.parts)
         return end + parts * PART - 1 + max(parts - 4, 0) + (6 if result.is_single else 4)
