@@ -27,37 +27,41 @@
 ABOARD_INLINE void aboard_four_pixels_direct(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, int32_t count,
                                              const int8_t *weights, int8_t *scratch, int8_t *out) {
     aboard_four_pixels_table_t tables[2];
-    const aboard_four_pixels_table_t *table = &tables[0];
+    aboard_four_pixels_table_t *table = &tables[0];
     const int32_t safe = p->exact ? ABOARD_FOUR_PIXELS : ABOARD_FOUR_PIXELS + 1;
     aboard_four_pixels_fill(p, ABOARD_FOUR_PIXELS, &tables[0]);
     aboard_four_pixels_fill(p, (count - 1) % ABOARD_FOUR_PIXELS + 1, &tables[1]);
+    int32_t groups = (count + ABOARD_FOUR_PIXELS - safe) / ABOARD_FOUR_PIXELS;
     ABOARD_UNROLL(1)
-    for (; count > 0; count -= ABOARD_FOUR_PIXELS) {
-        if (count < safe) {
+    while (count > 0) {
+        if (groups == 0) {
             for (int32_t i = 0; i < ABOARD_FOUR_PIXELS; ++i) {
                 const int32_t pixel = ABOARD_MIN(i, count - 1);
                 aboard_mve_copy(scratch + i * p->distance, x + pixel * p->distance, p->line_buffer.in.channels);
             }
             x = scratch;
             table = &tables[1];
+            groups = 1;
         }
-        aboard_four_pixels(p, x, weights, table, out);
-        x += ABOARD_FOUR_PIXELS * p->distance;
-        out += ABOARD_FOUR_PIXELS * p->out.pixel_stride;
+        aboard_four_pixels_groups(p, x, weights, table, out, groups);
+        x += ABOARD_FOUR_PIXELS * p->distance * groups;
+        out += ABOARD_FOUR_PIXELS * p->out.pixel_stride * groups;
+        count -= ABOARD_FOUR_PIXELS * groups;
+        groups = 0;
     }
 }
 
 /** Computes a row of pixels whose windows are in the line buffer. Four last pixels may overlap with pixels that are
  * done. */
 ABOARD_INLINE void aboard_four_pixels_line_buffer(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x,
-                                                  const int8_t *weights, const aboard_four_pixels_table_t *table,
+                                                  const int8_t *weights, aboard_four_pixels_table_t *table,
                                                   int8_t *out) {
-    int32_t col = 0;
+    const int32_t parts = p->out.cols % ABOARD_FOUR_PIXELS == 0 ? 1 : 2;
     ABOARD_UNROLL(1)
-    while (col < p->out.cols) {
-        const int32_t at = ABOARD_MIN(col, p->out.cols - ABOARD_FOUR_PIXELS);
-        aboard_four_pixels(p, x + at * p->distance, weights, table, out + at * p->out.pixel_stride);
-        col += ABOARD_FOUR_PIXELS;
+    for (int32_t part = 0; part < parts; ++part) {
+        const int32_t col = part * (p->out.cols - ABOARD_FOUR_PIXELS);
+        const int32_t groups = part == 0 ? p->out.cols / ABOARD_FOUR_PIXELS : 1;
+        aboard_four_pixels_groups(p, x + col * p->distance, weights, table, out + col * p->out.pixel_stride, groups);
     }
 }
 

@@ -6,12 +6,14 @@
  * Eight products need four loads of pixels and two of weights, fewer if windows of neighbouring pixels overlap. Sums
  * are in the even general registers; operands are in odd ones: `x` is the window of the first pixel, `w` a stream of
  * weights and constants, `out` the result, `x2` first a table of the addresses of eight results, and then the window of
- * the third pixel or a count, as is `left`. q0 to q3 hold pixels, q4 and q5 weights and then sums, q6 another pixel, q7
- * the table.
+ * the third pixel or a count of rows or of groups, as is `left`. q0 to q3 hold pixels, q4 weights and then sums, q6
+ * another pixel or results, q7 the table; q5 weights and then sums, or for windows the first chunk of the first pixel.
  *
  * Literals: `pairs` of channels, `chunks`, `distance` (bytes from one pixel to the next), and `single`, `shift`,
- * `zero_point` and `ends` of the epilogue; for gathered windows `step` (bytes from one to the next); for windows also
- * `taps`, `rows` and `advance` (bytes from one row to the next).
+ * `zero_point` and `ends` of the epilogue; `near` is 1 if the offset of a load reaches the fourth pixel, and `grouped`
+ * if there is a loop over groups of four pixels, whose weights are `stream` bytes, and whose results are `skip` bytes
+ * apart; for gathered windows `step` (bytes from one to the next); for windows also `taps`, `rows` and `advance` (bytes
+ * from one row to the next).
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_H
 #define ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_H
@@ -28,8 +30,9 @@
     "vldrh.16 q7, [%[x2]]\n\t" \
     ".endif\n\t"
 
-/** For every two channels, or for the first and the second two of every four: `sums`, and then results. */
-#define ABOARD_MVE_FOUR_PIXELS(sums) \
+/** For every two channels, or for the first and the second two of every four: `sums`, and then results, those of the second
+ * channel through `second`. */
+#define ABOARD_MVE_FOUR_PIXELS(sums, second) \
     "movw %[left], #(%c[pairs] >> %c[words])\n\t" \
     "1:\n\t" \
     ".set aboard_second, 0\n\t" \
@@ -38,20 +41,49 @@
     "ldm %[w]!, {r0, r2, r4, r6, r8, r10, r12, lr}\n\t" \
     ".endif\n\t" \
     sums \
-    ABOARD_MVE_FOUR_PIXELS_EPILOGUE \
+    ABOARD_MVE_FOUR_PIXELS_EPILOGUE(second) \
     ".set aboard_second, 1\n\t" \
     ".endr\n\t" \
     "subs %[left], %[left], #1\n\t" \
     "bne 1b"
 
-/** A right shift with ties away from zero: a negative number is reduced by one before halves are rounded up. A shift of 0
- * reduces nothing, unless `ends` has -1 for all channels. */
+/** A number of more than 16 bits, if it is one, in `left`. */
+#define ABOARD_MVE_FOUR_PIXELS_NUMBER(name) \
+    "movw %[left], #(%c[" name "] & 0xffff)\n\t" \
+    ".if %c[" name "] > 0xffff\n\t" \
+    "movt %[left], #(%c[" name "] >> 16)\n\t" \
+    ".endif\n\t"
+
+/** All channels of four pixels, which `group` computes; by `grouped`, of all groups, whose number comes after the
+ * table and is counted by `x2`. */
+#define ABOARD_MVE_FOUR_PIXELS_GROUPS(group) \
+    ABOARD_MVE_FOUR_PIXELS_TABLE \
+    ".if %c[grouped]\n\t" \
+    "ldr %[x2], [%[x2], #16]\n\t" \
+    "3:\n\t" \
+    ".endif\n\t" \
+    group "\n\t" \
+    ".if %c[grouped]\n\t" \
+    ABOARD_MVE_FOUR_PIXELS_NUMBER("stream") \
+    "sub %[w], %[w], %[left]\n\t" \
+    "addw %[x], %[x], #4 * %c[distance]\n\t" \
+    ABOARD_MVE_FOUR_PIXELS_NUMBER("skip") \
+    ".if %c[words]\n\t" \
+    "vadd.i32 q7, q7, %[left]\n\t" \
+    ".else\n\t" \
+    "add %[out], %[out], %[left]\n\t" \
+    ".endif\n\t" \
+    "subs %[x2], %[x2], #1\n\t" \
+    "bne 3b\n\t" \
+    ".endif"
+
+/** A right shift with ties away from zero: a negative number is reduced by one before halves are rounded up. VQDMLAH adds the
+ * high half of 2 * x * 1, which is -1 or 0. A shift of 0 reduces nothing, unless `ends` has 1 for all channels. */
 #define ABOARD_MVE_FOUR_PIXELS_AWAY(x, shift, one) \
     ".if %c[ends] == 0\n\t" \
-    "asr " one ", " shift ", #31\n\t" \
+    "lsr " one ", " shift ", #31\n\t" \
     ".endif\n\t" \
-    "vpt.s32 lt, " x ", zr\n\t" \
-    "vaddt.i32 " x ", " x ", " one "\n\t" \
+    "vqdmlah.s32 " x ", " x ", " one "\n\t" \
     "vrshl.s32 " x ", " shift "\n\t"
 
 /** Writes eight results; or the even bytes of sixteen into a register that is free, and after the odd ones all of them. */
@@ -68,11 +100,11 @@
     ".endif\n\t"
 
 /** Converts sums to results. Constants of both channels follow their weights; by `begun`, sums have the bias already. */
-#define ABOARD_MVE_FOUR_PIXELS_EPILOGUE \
+#define ABOARD_MVE_FOUR_PIXELS_EPILOGUE(second) \
     "vmov q4[2], q4[0], r0, r4\n\t" \
     "vmov q4[3], q4[1], r2, r6\n\t" \
-    "vmov q5[2], q5[0], r8, r12\n\t" \
-    "vmov q5[3], q5[1], r10, lr\n\t" \
+    "vmov " second "[2], " second "[0], r8, r12\n\t" \
+    "vmov " second "[3], " second "[1], r10, lr\n\t" \
     ".if %c[begun] && %c[ends]\n\t" \
     "ldm %[w]!, {r2, r4, r8, r10, r12, lr}\n\t" \
     ".elseif %c[begun]\n\t" \
@@ -84,23 +116,23 @@
     ".endif\n\t" \
     ".if %c[begun] == 0\n\t" \
     "vadd.i32 q4, q4, r0\n\t" \
-    "vadd.i32 q5, q5, r6\n\t" \
+    "vadd.i32 " second ", " second ", r6\n\t" \
     ".endif\n\t" \
     "vqrdmulh.s32 q4, q4, r2\n\t" \
-    "vqrdmulh.s32 q5, q5, r8\n\t" \
+    "vqrdmulh.s32 " second ", " second ", r8\n\t" \
     ".if %c[single]\n\t" \
     "vadd.i32 q4, q4, r4\n\t" \
-    "vadd.i32 q5, q5, r10\n\t" \
+    "vadd.i32 " second ", " second ", r10\n\t" \
     "vqrshrnb.s32 q4, q4, %[shift]\n\t" \
-    "vqrshrnt.s32 q4, q5, %[shift]\n\t" \
+    "vqrshrnt.s32 q4, " second ", %[shift]\n\t" \
     ".else\n\t" \
     ABOARD_MVE_FOUR_PIXELS_AWAY("q4", "r4", "r12") \
-    ABOARD_MVE_FOUR_PIXELS_AWAY("q5", "r10", "r12") \
+    ABOARD_MVE_FOUR_PIXELS_AWAY(second, "r10", "r12") \
     ".if %c[ends] == 0\n\t" \
     "mov lr, %[zero_point]\n\t" \
     ".endif\n\t" \
     "vqmovnb.s32 q4, q4\n\t" \
-    "vqmovnt.s32 q4, q5\n\t" \
+    "vqmovnt.s32 q4, " second "\n\t" \
     "vqadd.s16 q4, q4, lr\n\t" \
     ".endif\n\t" \
     ABOARD_MVE_FOUR_PIXELS_STORE
@@ -132,15 +164,33 @@
 
 #define ABOARD_MVE_FOUR_PIXELS_AT "16 * aboard_chunk"
 
+/** `text`, an instruction or more, with the address of the third pixel as base and offset: from `x` if that is near. */
+#define ABOARD_MVE_FOUR_PIXELS_THIRD(text) \
+    ".if %c[near]\n\t" \
+    text("%[x], #2 * %c[distance] + ") \
+    ".else\n\t" \
+    text("%[x2], #") \
+    ".endif\n\t"
+
 /** A further chunk of a pixel that is in memory. */
 #define ABOARD_MVE_FOUR_PIXELS_MORE(x, first, second) \
     ABOARD_MVE_FOUR_PIXELS_ONE("vmladava", x ABOARD_MVE_FOUR_PIXELS_AT, first, second)
+
+/** Reads the fourth pixel again. */
+#define ABOARD_MVE_FOUR_PIXELS_AGAIN(x) "vldrw.32 q6, [" x "%c[distance]]\n\t"
+
+/** A further chunk of the third and of the fourth pixel. */
+#define ABOARD_MVE_FOUR_PIXELS_MORE_TWO(x) \
+    ABOARD_MVE_FOUR_PIXELS_MORE(x, "r4", "r12") \
+    ABOARD_MVE_FOUR_PIXELS_MORE(x "%c[distance] + ", "r6", "lr")
 
 /** The first chunk: of four pixels in registers, or of three if the fourth register holds results. */
 #define ABOARD_MVE_FOUR_PIXELS_FIRST(op) \
     ".if %c[held] == 3\n\t" \
     ABOARD_MVE_FOUR_PIXELS_THREE(op, "q0", "q1", "q2") \
-    ABOARD_MVE_FOUR_PIXELS_ONE(op, "%[x2], #%c[distance]", "r6", "lr") \
+    ABOARD_MVE_FOUR_PIXELS_THIRD(ABOARD_MVE_FOUR_PIXELS_AGAIN) \
+    op ".s8 r6, q6, q4\n\t" \
+    op ".s8 lr, q6, q5\n\t" \
     ".else\n\t" \
     ABOARD_MVE_FOUR_PIXELS_TAP(op, "q0", "q1", "q2", "q3") \
     ".endif\n\t"
@@ -159,20 +209,26 @@
         ABOARD_MVE_FOUR_PIXELS_WEIGHTS \
         ABOARD_MVE_FOUR_PIXELS_MORE("%[x], #", "r0", "r8") \
         ABOARD_MVE_FOUR_PIXELS_MORE("%[x], #%c[distance] + ", "r2", "r10") \
-        ABOARD_MVE_FOUR_PIXELS_MORE("%[x2], #", "r4", "r12") \
-        ABOARD_MVE_FOUR_PIXELS_MORE("%[x2], #%c[distance] + ", "r6", "lr") \
+        ABOARD_MVE_FOUR_PIXELS_THIRD(ABOARD_MVE_FOUR_PIXELS_MORE_TWO) \
         ".set aboard_chunk, aboard_chunk + 1\n\t" \
-        ".endr\n\t")
+        ".endr\n\t", \
+        "q5")
+
+/** The first chunks of the third and of the fourth pixel. */
+#define ABOARD_MVE_FOUR_PIXELS_LAST_TWO(x) \
+    "vldrw.32 q2, [" x "0]\n\t" \
+    "vldrw.32 q3, [" x "%c[distance]]\n\t"
 
 /** Pixels in memory. */
 #define ABOARD_MVE_FOUR_PIXELS_RUN \
-    ABOARD_MVE_FOUR_PIXELS_TABLE \
-    "vldrw.32 q0, [%[x]]\n\t" \
-    "vldrw.32 q1, [%[x], %[distance]]\n\t" \
-    "addw %[x2], %[x], #2 * %c[distance]\n\t" \
-    "vldrw.32 q2, [%[x2]]\n\t" \
-    "vldrw.32 q3, [%[x2], %[distance]]\n\t" \
-    ABOARD_MVE_FOUR_PIXELS_RUN_SUMS
+    ABOARD_MVE_FOUR_PIXELS_GROUPS( \
+        "vldrw.32 q0, [%[x]]\n\t" \
+        "vldrw.32 q1, [%[x], %[distance]]\n\t" \
+        ".if %c[near] == 0\n\t" \
+        "addw %[x2], %[x], #2 * %c[distance]\n\t" \
+        ".endif\n\t" \
+        ABOARD_MVE_FOUR_PIXELS_THIRD(ABOARD_MVE_FOUR_PIXELS_LAST_TWO) \
+        ABOARD_MVE_FOUR_PIXELS_RUN_SUMS)
 
 /** Window `number`: its first chunk into its register, others through a register that is free into an im2col column. */
 #define ABOARD_MVE_FOUR_PIXELS_GATHER(load, number) \
@@ -194,7 +250,7 @@
 /** Windows from `x` on, gathered in units whose offsets come before the weights; the address of im2col columns comes
  * after the table. */
 #define ABOARD_MVE_FOUR_PIXELS_GATHERED(load) \
-    "ldr %[left], [%[x2], #16]\n\t" \
+    "ldr %[left], [%[x2], #20]\n\t" \
     ABOARD_MVE_FOUR_PIXELS_TABLE \
     "vldrw.32 q4, [%[w]], #16\n\t" \
     ".if %c[chunks] > 1\n\t" \
@@ -208,16 +264,29 @@
     ABOARD_MVE_FOUR_PIXELS_GATHER(load, "2") \
     ABOARD_MVE_FOUR_PIXELS_GATHER(load, "3") \
     "mov %[x], %[left]\n\t" \
+    ".if %c[near] == 0\n\t" \
     "addw %[x2], %[x], #2 * %c[distance]\n\t" \
+    ".endif\n\t" \
     ABOARD_MVE_FOUR_PIXELS_RUN_SUMS
+
+/** Weights of a channel times a tap of four pixels. */
+#define ABOARD_MVE_FOUR_PIXELS_CHANNEL(op, a, b, c, d, first, second, third, fourth) \
+    "vldrw.32 q4, [%[w]], #16\n\t" \
+    op ".s8 " first ", " a ", q4\n\t" \
+    op ".s8 " second ", " b ", q4\n\t" \
+    op ".s8 " third ", " c ", q4\n\t" \
+    op ".s8 " fourth ", " d ", q4\n\t"
+
+#define ABOARD_MVE_FOUR_PIXELS_CHANNELS(op, a, b, c, d) \
+    ABOARD_MVE_FOUR_PIXELS_CHANNEL(op, a, b, c, d, "r0", "r2", "r4", "r6") \
+    ABOARD_MVE_FOUR_PIXELS_CHANNEL(op, a, b, c, d, "r8", "r10", "r12", "lr")
 
 /** A tap of windows; the very first one begins the sums. */
 #define ABOARD_MVE_FOUR_PIXELS_NEXT(a, b, c, d) \
-    ABOARD_MVE_FOUR_PIXELS_WEIGHTS \
     ".if aboard_fresh\n\t" \
-    ABOARD_MVE_FOUR_PIXELS_TAP("vmladav", a, b, c, d) \
+    ABOARD_MVE_FOUR_PIXELS_CHANNELS("vmladav", a, b, c, d) \
     ".else\n\t" \
-    ABOARD_MVE_FOUR_PIXELS_TAP("vmladava", a, b, c, d) \
+    ABOARD_MVE_FOUR_PIXELS_CHANNELS("vmladava", a, b, c, d) \
     ".endif\n\t" \
     ".set aboard_fresh, 0\n\t"
 
@@ -232,15 +301,20 @@
     ABOARD_MVE_FOUR_PIXELS_NEXT(a, b, c, d) \
     ".endif\n\t"
 
-/** A row of the windows. */
+/** A row of the windows. By `aboard_kept`, the very first chunk is in q5, as for all channels. */
 #define ABOARD_MVE_FOUR_PIXELS_ROW \
     ".set aboard_chunk, 0\n\t" \
     ".rept %c[chunks]\n\t" \
-    ABOARD_MVE_FOUR_PIXELS_PIXEL("q0", "0") \
     ABOARD_MVE_FOUR_PIXELS_PIXEL("q1", "1") \
     ABOARD_MVE_FOUR_PIXELS_PIXEL("q2", "2") \
     ABOARD_MVE_FOUR_PIXELS_PIXEL("q3", "3") \
+    ".if aboard_kept\n\t" \
+    ABOARD_MVE_FOUR_PIXELS_NEXT("q5", "q1", "q2", "q3") \
+    ".else\n\t" \
+    ABOARD_MVE_FOUR_PIXELS_PIXEL("q0", "0") \
     ABOARD_MVE_FOUR_PIXELS_NEXT("q0", "q1", "q2", "q3") \
+    ".endif\n\t" \
+    ".set aboard_kept, 0\n\t" \
     ABOARD_MVE_FOUR_PIXELS_SLIDE("1", "4", "q1", "q2", "q3", "q0") \
     ABOARD_MVE_FOUR_PIXELS_SLIDE("2", "5", "q2", "q3", "q0", "q1") \
     ABOARD_MVE_FOUR_PIXELS_SLIDE("3", "6", "q3", "q0", "q1", "q2") \
@@ -268,21 +342,23 @@
 
 /** Rows of windows one after the other, without a loop. */
 #define ABOARD_MVE_FOUR_PIXELS_WINDOWS \
-    ABOARD_MVE_FOUR_PIXELS_TABLE \
-    ABOARD_MVE_FOUR_PIXELS( \
+    ABOARD_MVE_FOUR_PIXELS_GROUPS("vldrw.32 q5, [%[x]]\n\t" ABOARD_MVE_FOUR_PIXELS( \
         ".set aboard_fresh, 1 - %c[begun]\n\t" \
+        ".set aboard_kept, 1\n\t" \
         ".rept %c[rows] - 1\n\t" \
         ABOARD_MVE_FOUR_PIXELS_ROW \
         "addw %[x], %[x], %[advance]\n\t" \
         ".endr\n\t" \
         ABOARD_MVE_FOUR_PIXELS_ROW \
-        ABOARD_MVE_FOUR_PIXELS_BACK("%c[rows] - 1"))
+        ABOARD_MVE_FOUR_PIXELS_BACK("%c[rows] - 1"), \
+        "q0"))
 
 /** Rows of windows in a loop, which `x2` counts. */
 #define ABOARD_MVE_FOUR_PIXELS_LOOPED \
     ABOARD_MVE_FOUR_PIXELS_TABLE \
     ABOARD_MVE_FOUR_PIXELS( \
         ".set aboard_fresh, 0\n\t" \
+        ".set aboard_kept, 0\n\t" \
         ".if %c[begun] == 0\n\t" \
         "mov r0, #0\n\tmov r2, #0\n\tmov r4, #0\n\tmov r6, #0\n\t" \
         "mov r8, #0\n\tmov r10, #0\n\tmov r12, #0\n\tmov lr, #0\n\t" \
@@ -293,7 +369,8 @@
         "addw %[x], %[x], %[advance]\n\t" \
         "subs %[x2], %[x2], #1\n\t" \
         "bne 2b\n\t" \
-        ABOARD_MVE_FOUR_PIXELS_BACK("%c[rows]"))
+        ABOARD_MVE_FOUR_PIXELS_BACK("%c[rows]"), \
+        "q0")
 
 /* clang-format on */
 

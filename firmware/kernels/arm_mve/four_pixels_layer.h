@@ -29,6 +29,9 @@
 /** Pixels computed at once. */
 #define ABOARD_FOUR_PIXELS 4
 
+/** Largest offset of a load. */
+#define ABOARD_FOUR_PIXELS_MOST_OFFSET 508
+
 /** Chunks times taps of windows in a line buffer that are computed without a loop over rows. */
 #define ABOARD_FOUR_PIXELS_UNROLLED 36
 
@@ -48,16 +51,19 @@ typedef struct {
     int32_t words;    /**< 1: four channels of a pixel are written as a word: results are at multiples of 4 bytes, and
                            of every four channels the first and the third come before the others. */
     int32_t begun;    /**< 1: before the weights of two channels come eight words that their sums begin with. */
-    int32_t ends;     /**< 1: after the constants of two channels come two words, -1 and the zero point of the result:
+    int32_t ends;     /**< 1: after the constants of two channels come two words, 1 and the zero point of the result:
                            ABOARD_MVE_RIGHT, and all channels have shifts below 0. */
     aboard_mve_epilogue_t epilogue; /**< ABOARD_MVE_SINGLE_ROUNDING or ABOARD_MVE_RIGHT, without limits. */
 } aboard_conv2d_four_pixels_mve_t;
 
 /** Addresses of the results of two channels of four pixels, or of the four bytes before words of four channels. With
  * fewer than four last pixels, the last one is repeated. */
-typedef union {
-    uint16_t results[8];
-    uint32_t words[4];
+typedef struct {
+    union {
+        uint16_t results[8];
+        uint32_t words[4];
+    } at;
+    int32_t groups; /**< Groups of four pixels to compute. */
 } aboard_four_pixels_table_t;
 
 /** A table, and the address of four im2col columns, which is loaded: gcc at -Os has no register for it. */
@@ -72,13 +78,13 @@ ABOARD_INLINE void aboard_four_pixels_fill(const aboard_conv2d_four_pixels_mve_t
     if (p->words) {
         ABOARD_UNROLL(4)
         for (int32_t lane = 0; lane < 4; ++lane) {
-            table->words[lane] = (uint32_t)(ABOARD_MIN(lane, count - 1) * p->out.pixel_stride - 4);
+            table->at.words[lane] = (uint32_t)(ABOARD_MIN(lane, count - 1) * p->out.pixel_stride - 4);
         }
         return;
     }
     ABOARD_UNROLL(8)
     for (int32_t lane = 0; lane < 8; ++lane) {
-        table->results[lane] = (uint16_t)(ABOARD_MIN(lane / 2, count - 1) * p->out.pixel_stride + lane % 2);
+        table->at.results[lane] = (uint16_t)(ABOARD_MIN(lane / 2, count - 1) * p->out.pixel_stride + lane % 2);
     }
 }
 
@@ -110,6 +116,30 @@ ABOARD_INLINE int32_t aboard_four_pixels_channels(const aboard_conv2d_four_pixel
     return p->out.channels / p->line_buffer.groups;
 }
 
+/** Bytes of the weights and the constants of a group of channels. */
+ABOARD_INLINE int32_t aboard_four_pixels_stream(const aboard_conv2d_four_pixels_mve_t *p) {
+    const int32_t weights = 2 * ABOARD_MVE_CHUNK * p->rows * p->chunks * p->taps;
+    return aboard_four_pixels_channels(p) / 2 * (weights + aboard_four_pixels_constants(p));
+}
+
+/** True if the offset of a load reaches all chunks of the fourth pixel of a run. */
+ABOARD_INLINE int32_t aboard_four_pixels_near(const aboard_conv2d_four_pixels_mve_t *p) {
+    return (ABOARD_FOUR_PIXELS - 1) * p->distance + (p->chunks - 1) * ABOARD_MVE_CHUNK <=
+           ABOARD_FOUR_PIXELS_MOST_OFFSET;
+}
+
+/** True if windows in a line buffer need no loop over their rows. */
+ABOARD_INLINE int32_t aboard_four_pixels_unrolled(const aboard_conv2d_four_pixels_mve_t *p) {
+    return p->rows * p->chunks * p->taps <= ABOARD_FOUR_PIXELS_UNROLLED;
+}
+
+/** True if a register is left to count groups of four pixels: neither for rows nor for the third pixel, nor are windows
+ * copied for each group. */
+ABOARD_INLINE int32_t aboard_four_pixels_grouped(const aboard_conv2d_four_pixels_mve_t *p) {
+    const int32_t windows = p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER && aboard_four_pixels_unrolled(p);
+    return windows || (p->source == ABOARD_FOUR_PIXELS_DIRECT && aboard_four_pixels_near(p));
+}
+
 #if ABOARD_MVE_ASM
 
 /* Formatted by hand: lists of operands. */
@@ -121,7 +151,9 @@ ABOARD_INLINE int32_t aboard_four_pixels_channels(const aboard_conv2d_four_pixel
                      : [pairs] "i"(aboard_four_pixels_channels(p) / 2), [chunks] "i"(p->chunks), [distance] "i"(p->distance), \
                        [taps] "i"(p->taps), [rows] "i"(p->rows), [advance] "i"(advance), \
                        [words] "i"(p->words), [begun] "i"(p->begun), [ends] "i"(p->ends), [held] "i"(held), [step] "i"(step), [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
-                       [zero_point] "i"(p->epilogue.zero_point) \
+                       [zero_point] "i"(p->epilogue.zero_point), [near] "i"(aboard_four_pixels_near(p)), \
+                       [grouped] "i"(aboard_four_pixels_grouped(p)), [stream] "i"(aboard_four_pixels_stream(p)), \
+                       [skip] "i"(ABOARD_FOUR_PIXELS * p->out.pixel_stride - aboard_four_pixels_channels(p)) \
                      : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7")
 
 /* clang-format on */
@@ -144,7 +176,8 @@ ABOARD_INLINE int32_t aboard_four_pixels_repeated(const aboard_conv2d_four_pixel
     return (1 + p->words) * run + p->words * ABOARD_MVE_FOUR_PIXELS_EPILOGUE_LENGTH;
 }
 
-/** Computes all channels of four pixels, whose first window is at `x`. */
+/** Computes all channels of four pixels, whose first window is at `x`; or of the groups of the table, if the
+ * instructions have a loop over groups. */
 ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, const int8_t *w,
                                       const aboard_four_pixels_table_t *table, int8_t *out) {
     const int32_t advance =
@@ -157,7 +190,7 @@ ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, 
     int32_t left;
     if (p->source != ABOARD_FOUR_PIXELS_LINE_BUFFER) {
         ABOARD_MVE_SIZED(aboard_four_pixels_repeated(p), ABOARD_FOUR_PIXELS_RUN);
-    } else if (p->rows * p->chunks * p->taps <= ABOARD_FOUR_PIXELS_UNROLLED) {
+    } else if (aboard_four_pixels_unrolled(p)) {
         ABOARD_MVE_SIZED(copies * p->rows * (row + 2) - 2 * ABOARD_MVE_FOUR_PIXELS_ROW_LINES + epilogues,
                          ABOARD_FOUR_PIXELS_WINDOWS);
     } else {
@@ -218,13 +251,30 @@ ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, 
         for (int32_t lane = 0; lane < 8; ++lane) {
             const int32_t *const c = constants[lane % 2];
             /* With words, lanes are channels 0 and 2, and then 1 and 3. */
-            int8_t *const to = p->words ? out + (int32_t)table->words[lane / 2] + 4 + n - n % 4 / 2 + lane % 2 * 2
-                                        : out + n + table->results[lane];
+            int8_t *const to = p->words ? out + (int32_t)table->at.words[lane / 2] + 4 + n - n % 4 / 2 + lane % 2 * 2
+                                        : out + n + table->at.results[lane];
             *to = aboard_mve_result(&p->epilogue, sums[lane], c[0], 0, c[1], c[2]);
         }
     }
 }
 
 #endif
+
+/** Computes all channels of `count` groups of four pixels, whose first window is at `x`. */
+ABOARD_INLINE void aboard_four_pixels_groups(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, const int8_t *w,
+                                             aboard_four_pixels_table_t *table, int8_t *out, int32_t count) {
+    if (ABOARD_MVE_ASM && aboard_four_pixels_grouped(p)) {
+        /* Not an operand: gcc finds no register for it in some layers. */
+        table->groups = count;
+        aboard_four_pixels(p, x, w, table, out);
+        return;
+    }
+    ABOARD_UNROLL(1)
+    for (; count > 0; --count) {
+        aboard_four_pixels(p, x, w, table, out);
+        x += ABOARD_FOUR_PIXELS * p->distance;
+        out += ABOARD_FOUR_PIXELS * p->out.pixel_stride;
+    }
+}
 
 #endif

@@ -53,11 +53,10 @@ typedef struct {
 
 #define ABOARD_DEPTHWISE_PACKED_SUM(sum, weights) "vmladava.s8 " sum ", q0, " weights "\n\t"
 
-/** A right shift with ties away from zero: a negative number loses one, in r0, before halves are
- * rounded up. */
+/** A right shift with ties away from zero: a negative number loses one before halves are rounded up. VQDMLAH adds the high
+ * half of 2 * x * r0, which is -1 or 0 if r0 is 1. */
 #define ABOARD_DEPTHWISE_PACKED_AWAY(x, third) \
-    "vpt.s32 lt, " x ", zr\n\t" \
-    "vaddt.i32 " x ", " x ", r0\n\t" \
+    "vqdmlah.s32 " x ", " x ", r0\n\t" \
     "vrshl.s32 " x ", " third "\n\t"
 
 /** Raises or lowers results in q0 to a limit. */
@@ -80,7 +79,7 @@ typedef struct {
 
 /** The same for two roundings: the second shift, and the zero point. */
 #define ABOARD_DEPTHWISE_PACKED_RIGHT(third) \
-    "asr r0, " third ", #31\n\t" \
+    "lsr r0, " third ", #31\n\t" \
     ABOARD_DEPTHWISE_PACKED_AWAY("q0", third) \
     ABOARD_DEPTHWISE_PACKED_AWAY("q3", third) \
     "mov r2, %[zero_point]\n\t" \

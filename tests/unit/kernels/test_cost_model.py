@@ -240,12 +240,13 @@ def test_a_fit_by_savings_keeps_the_difference_of_two_kernels() -> None:
     assert cost_fit.fit_row(own, [], "instructions") == cost_fit.fit(own)
 
 
-def test_loops_count_results_that_are_computed_for_nothing() -> None:
-    def loops_of(op: str, kernel: str, *shapes: SingleLayer) -> list[int]:
-        target, (implementation,) = Target("c -mcpu=cortex-m4"), [each for each in of(op) if each.name == kernel]
-        nodes = [node for shape in shapes for node in load(single_layers.model([shape])).nodes if node.op == op]
-        return [whole_call(node, implementation, target).loops for node in nodes]
+def loops_of(op: str, kernel: str, *shapes: SingleLayer, core: str = "cortex-m4") -> list[int]:
+    target, (implementation,) = Target(f"c -mcpu={core}"), [each for each in of(op) if each.name == kernel]
+    nodes = [node for shape in shapes for node in load(single_layers.model([shape])).nodes if node.op == op]
+    return [whole_call(node, implementation, target).loops for node in nodes]
 
+
+def test_loops_count_results_that_are_computed_for_nothing() -> None:
     five, eight = loops_of("fully_connected", "dsp_s8", *(SingleLayer("fully_connected", 32, n) for n in (5, 8)))
     assert five == eight == 8 * (32 + 10)
     odd, even = loops_of("conv2d", "dsp_s8", *(SingleLayer("conv2d", 8, 6, (1, n)) for n in (5, 6)))
@@ -257,6 +258,29 @@ def test_loops_count_results_that_are_computed_for_nothing() -> None:
     # 56 taps of 54; a window has three runs of 18 bytes, or nine of 6.
     assert dense == 50 * 4 * (56 + 10) + 49 * 3 * (10 + 4 * 4 + 2 * 5)
     assert dilated == 36 * 4 * (56 + 10) + 35 * 9 * (10 + 4 + 2 * 5)
+
+
+def test_loops_of_helium_count_blocks_and_copies() -> None:
+    def counted(op: str, *shapes: SingleLayer, kernel: str = "arm_mve_s8") -> list[int]:
+        return loops_of(op, kernel, *shapes, core="cortex-m55")
+
+    # Blocks of eight channels, or of four where no more are left; chunks of sixteen inputs.
+    four, five, seven = counted("fully_connected", *(SingleLayer("fully_connected", 32, n) for n in (4, 5, 7)))
+    assert four < five == seven
+    short, full = counted(
+        "fully_connected", *(SingleLayer("fully_connected", n, 9) for n in (20, 32)), kernel="mve_rows_s8"
+    )
+    assert short == full
+    # Groups of four pixels; windows with dilation are copied.
+    odd, even, more = counted("conv2d", *(SingleLayer("conv2d", 32, 8, (1, n)) for n in (17, 20, 21)))
+    assert odd == even < more
+    dense, dilated = counted(
+        "conv2d", *(SingleLayer("conv2d", 16, 8, (8, 8), (3, 3), dilation=by) for by in ((1, 1), (1, 2)))
+    )
+    assert dense < dilated
+    # Groups of eight results of a channel.
+    one, two = counted("depthwise_conv2d", *(SingleLayer("depthwise_conv2d", n, n, (9, 9), (3, 3)) for n in (17, 18)))
+    assert one < two < counted("depthwise_conv2d", SingleLayer("depthwise_conv2d", 17, 17, (9, 9), (7, 7)))[0]
 
 
 def test_every_prediction_names_its_source() -> None:

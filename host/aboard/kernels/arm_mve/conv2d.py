@@ -11,7 +11,9 @@ from typing_extensions import override
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_mve import conv2d_four_pixels as four_pixels
+from aboard.kernels.arm_mve import conv2d_loops
 from aboard.kernels.arm_mve.epilogue import LANES, EpilogueMve, epilogue, refusal
+from aboard.kernels.arm_mve.loops import CHUNK, UNROLLED
 from aboard.kernels.contract import (
     ConstantArg,
     Implementation,
@@ -36,8 +38,8 @@ from aboard.target import Knob, Target
 
 HEADER = "arm_mve/conv2d.h"
 
-#: ABOARD_MVE_CHUNK and ABOARD_MVE_UNROLLED of `arm_mve/sums.h`, and the largest distance between rows of a window.
-CHUNK, UNROLLED, MAX_ADVANCE = 16, 12, 4095
+#: Largest distance between rows of a window.
+MAX_ADVANCE = 4095
 
 #: Numbers of chunks without a loop that `aboard tune` tries, the largest that code has room for first.
 _RUNS = UNROLLED, 4, 1
@@ -55,7 +57,7 @@ MAX_STEP = 127
 _LEAST_CHANNELS, _MANY_RESULTS = 16, 4096
 
 
-def reach(rows: int, chunks: int, advance: int, unrolled: int = UNROLLED) -> dict[str, Literal]:
+def reach(rows: int, chunks: int, advance: int, unrolled: int = UNROLLED) -> dict[str, int]:
     """Returns the fields of `aboard_mve_reach_t`; runs longer than `unrolled` are cut into equal runs of a loop."""
     if rows == 1 and chunks > unrolled:
         rows = next((n for n in range(2, chunks) if chunks % n == 0 and chunks // n <= unrolled), chunks)
@@ -254,6 +256,7 @@ def _four_pixels(
         ),
         rows=y.rows,
         slow_epilogue=not result.is_single,
+        loops=conv2d_loops.of_four_pixels(node, x, y, found, result),
         # Parameters are immediates in instructions, so layers cannot share code.
         code_key=repr(params),
         # A function that is not inlined gets the address of the line buffer's parameters: with an argument among them,
@@ -282,13 +285,22 @@ def _pixel_pairs(
     direct = not staged and not _staged(node, x)
     column = 0 if direct else math.ceil(matrix.shape[1] / CHUNK) * CHUNK
     gap = stride - run if height > 1 else 0
+    reached = reach(height, run // CHUNK, gap, unrolled) if direct else reach(1, column // CHUNK, 0, unrolled)
+    found = conv2d_loops.PixelPairs(
+        rows=reached["rows"],
+        chunks=reached["chunks"],
+        cols=cols,
+        column=not direct,
+        joined=cols == 0 and _runs_on(node, x, y),
+        alone=_alone(node, x, y) and result.is_plain_single,
+    )
     params: dict[str, Literal] = {
         "line_buffer": line_buffer(node, x, y, cols),
         "out": y.literal(),
-        "joined": int(cols == 0 and _runs_on(node, x, y)),
+        "joined": int(found.joined),
         "column": column,
-        "reach": reach(height, run // CHUNK, gap, unrolled) if direct else reach(1, column // CHUNK, 0, unrolled),
-        "alone": int(_alone(node, x, y) and result.is_plain_single),
+        "reach": reached,
+        "alone": int(found.alone),
         "epilogue": result.params,
     }
     keeps = cols > 0 and four_pixels.keeps_lines(node, y)
@@ -311,6 +323,7 @@ def _pixel_pairs(
         ),
         rows=y.rows,
         slow_epilogue=not result.is_single,
+        loops=conv2d_loops.of_pixel_pairs(node, x, y, found, result),
         # Parameters are immediates in instructions, so layers cannot share code.
         code_key=repr(params),
         # A function that is not inlined gets the address of the line buffer's parameters: with an argument among them,

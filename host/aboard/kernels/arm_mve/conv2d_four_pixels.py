@@ -49,7 +49,7 @@ _SAVED, _AGAIN = 5, 2
 #: Sums of two channels, and bytes of the copies of their biases.
 _SUMS, _COPIES = 8, 24
 
-#: Instructions that -1 and the zero point save if they are constants, and their bytes.
+#: Instructions that 1 and the zero point save if they are constants, and their bytes.
 _ENDS_SAVED, _ENDS = 3, 8
 
 #: Most chunks of gathered windows whose offsets stay in registers.
@@ -91,7 +91,7 @@ class FourPixels:
         keeps: True if the line buffer keeps its content from one row of results to the next.
         words: True if four channels of a pixel are written as a word.
         begun: True if sums begin with biases from a copy for each pixel.
-        ends: True if constants of two channels end with -1 and the zero point, for two roundings.
+        ends: True if constants of two channels end with 1 and the zero point, for two roundings.
         gather: The units that windows are gathered in for IM2COL; None if rows are copied.
         whole_rows: True if rows of the result are whole groups of four pixels with gathered windows of few chunks.
     """
@@ -199,7 +199,7 @@ def priced(node: Node, found: FourPixels, y: View, result: EpilogueMve, price: f
     """
     channels, runs = y.channels // groups(node), math.ceil(y.rows * y.cols / PIXELS)
     row = found.chunks * (_CHUNK + _TAP * found.taps)
-    unrolled = found.rows * found.chunks * found.taps <= _UNROLLED
+    unrolled = is_unrolled(found)
     # Sums of a loop over rows must begin with something.
     negative = not result.is_single and bool(np.all(result.rows[-1] < 0))
     copies = replace(
@@ -213,6 +213,11 @@ def priced(node: Node, found: FourPixels, y: View, result: EpilogueMve, price: f
     # A further chunk takes the register that holds results, and the fourth pixel is read again.
     saved = _SAVED - (_AGAIN if found.source is not Source.LINE_BUFFER and found.chunks > 1 else 0)
     return replace(copies, words=saved * groups(node) * (channels // QUAD) * runs >= price * code)
+
+
+def is_unrolled(found: FourPixels) -> bool:
+    """True if the rows of windows in a line buffer have no loop."""
+    return found.rows * found.chunks * found.taps <= _UNROLLED
 
 
 def aligned(view: View) -> bool:
@@ -322,7 +327,7 @@ def pack(found: FourPixels, matrix: Array, result: EpilogueMve) -> PackedConstan
     words = np.ascontiguousarray(constants.astype("<i4"))
     begin = np.repeat(words[:, :1], PIXELS, 1) if found.begun else words[:, :0]
     tail = words[:, 1:] if found.begun else words
-    ends = np.tile(np.array([-1, result.params["zero_point"]], "<i4"), (pairs if found.ends else 0, 1))
+    ends = np.tile(np.array([1, result.params["zero_point"]], "<i4"), (pairs if found.ends else 0, 1))
     parts = [np.ascontiguousarray(each).view(np.int8).reshape(pairs, -1) for each in (begin, weights, tail, ends)]
     stream = np.concatenate(parts, 1)
     if found.gather is not None and found.whole_rows:

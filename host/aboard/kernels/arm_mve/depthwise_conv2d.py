@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
+from aboard.kernels.arm_mve import depthwise_loops
 from aboard.kernels.arm_mve import depthwise_packed as packed
 from aboard.kernels.arm_mve import packed_words as records
 from aboard.kernels.arm_mve.epilogue import LANES, EpilogueForm, EpilogueMve, epilogue, refusal
@@ -198,10 +199,18 @@ class MveS8(Implementation):
             ),
             rows=y.rows,
             slow_epilogue=not result.is_single,
+            loops=self._loops(node, x, found, result, pairs=pairs),
             step_rows=1 if stripes else y.rows,
             # Parameters are immediates in instructions, so layers cannot share code.
             code_key=repr(params),
         )
+
+    def _loops(self, node: Node, x: View, found: PackedGeometry, result: EpilogueMve, *, pairs: bool) -> int:
+        """Returns the work that `growth` is a factor of: of the whole image, if the same function computes it."""
+        chosen = self._chosen(node)
+        whole = found if chosen is None or chosen.function != found.function else chosen
+        columns = packed.in_columns(whole, x)
+        return depthwise_loops.of_packed(node, x, whole, result, packed.words(whole, x), pairs=pairs, columns=columns)
 
 
 def _in_stripes(*views: View) -> bool:
@@ -228,7 +237,8 @@ def _chosen(node: Node) -> PackedGeometry | None:
 def _channels_at_once(node: Node, x: View, y: View, matrix: Array, result: EpilogueMve) -> KernelCall:
     """Returns the call that computes sixteen channels of a pixel at once."""
     pixel = pixel_bytes(node, y)
-    params = _params(node, x, y, pixel, group(matrix), result)
+    taps = group(matrix)
+    params = _params(node, x, y, pixel, taps, result)
     weights = _tiled(matrix, pixel).reshape(-1, BLOCK, matrix.shape[1]).swapaxes(1, 2)
     tiled = EpilogueMve(result.form, _tiled(result.rows.T, pixel).T, result.params)
     line_buffer = len(weights) * window(node)[0] * (_line_buffer_cols(node) * pixel + BLOCK - pixel)
@@ -246,6 +256,7 @@ def _channels_at_once(node: Node, x: View, y: View, matrix: Array, result: Epilo
         ),
         rows=y.rows,
         slow_epilogue=not result.is_single,
+        loops=depthwise_loops.of_sixteen(node, x, pixel, taps, _line_buffer_cols(node), result),
         # Parameters are immediates in instructions, so layers cannot share code.
         code_key=repr(params),
     )

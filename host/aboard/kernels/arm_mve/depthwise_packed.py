@@ -215,7 +215,7 @@ def _work(found: PackedGeometry, lines: int, call: int) -> float:
     return groups * each + (pairs + single) * call + packed
 
 
-def _words(found: PackedGeometry, x: View) -> int:
+def words(found: PackedGeometry, x: View) -> int:
     """Returns the words per place of a strip: 16, or the channels if a vector holds several pixels."""
     several = x.channels in (1, 2, 4, 8) and x.pixel_stride == x.channels
     return x.channels if several and found.along.number == 1 and found.packing is not Packing.ONE_AXIS else BLOCK
@@ -246,7 +246,7 @@ def params(
         "image_out": node.output.shape[1] * y.row_stride,
         "channels": x.channels,
         "multiplier": y.channels // x.channels,
-        "words": _words(found, x),
+        "words": words(found, x),
         "places": found.places,
         "zero_point": node.input(INPUT).quant.zero_point,
         "epilogue": result.params,
@@ -255,7 +255,7 @@ def params(
 
 def scratch_bytes(found: PackedGeometry, x: View, *, stripes: bool) -> int:
     """Returns the bytes of the strips of a slab, and of loads beyond them."""
-    place = 4 * _words(found, x)
+    place = 4 * words(found, x)
     strip = found.places * place + 4 * BLOCK - place
     beyond = found.beyond * place if stripes or found.across.outputs % found.lines else 0
     return (found.passes if found.whole else 1) * found.strips * strip + beyond

@@ -11,7 +11,8 @@ from typing_extensions import override
 from aboard.ir import Array, Node
 from aboard.ir.numerics import Int64
 from aboard.kernels import weights as packing
-from aboard.kernels.arm_mve.conv2d import CHUNK, reach
+from aboard.kernels.arm_mve import loops
+from aboard.kernels.arm_mve.conv2d import reach
 from aboard.kernels.arm_mve.epilogue import (
     HIGH,
     LANES,
@@ -23,6 +24,7 @@ from aboard.kernels.arm_mve.epilogue import (
     refusal,
     uniform,
 )
+from aboard.kernels.arm_mve.loops import CHUNK, UNROLLED
 from aboard.kernels.contract import (
     ConstantArg,
     Implementation,
@@ -38,7 +40,7 @@ from aboard.kernels.registry import implements
 from aboard.kernels.view import Literal, View
 from aboard.kernels.weights import padded
 from aboard.ops import fully_connected as op
-from aboard.ops.weighted import INPUT, Precision
+from aboard.ops.weighted import INPUT, WEIGHTS, Precision
 from aboard.target import Target
 
 HEADER = "arm_mve/fully_connected.h"
@@ -55,6 +57,12 @@ _KEPT_ALONE, _KEPT = 5, 4
 
 #: Largest negative address step of an instruction, in bytes.
 _MAX_BACK = 4095
+
+#: Most chunks whose addresses are offsets of loads, ABOARD_MVE_UNIFORM_NEAR.
+_NEAR = 7
+
+#: Instructions around a sample, and around a block in C.
+_SAMPLE, _BLOCK = 10, 8
 
 
 def pack(matrix: Array) -> Array:
@@ -147,9 +155,44 @@ class MveS8(Implementation):
             ),
             rows=outputs[0].rows,
             slow_epilogue=not result.is_single,
+            loops=loops.UNIT * _samples(node) * _of_sample(node, result, eights=eights),
             # Parameters are immediates in instructions, so layers cannot share code.
             code_key=repr(params),
         )
+
+
+def _samples(node: Node) -> int:
+    """Returns the samples of a batch."""
+    return math.prod(node.output.shape) // node.input(WEIGHTS).shape[0]
+
+
+def _of_sample(node: Node, result: EpilogueMve, *, eights: bool) -> int:
+    """Returns the instructions of a sample: its copy, and blocks of eight channels and of up to four."""
+    channels, inputs = node.input(WEIGHTS).shape
+    chunks = math.ceil(inputs / CHUNK)
+    copied = _SAMPLE + (loops.copied_looped(inputs) if inputs % CHUNK else 0)
+    sums = 17 * chunks + (3 * _runs(chunks) if chunks > UNROLLED else 0)
+    if eights:
+        return copied + channels // BLOCK * (sums + (20 if result.is_single else 28))
+    whole, rest = divmod(channels, BLOCK)
+    block = 2 * loops.of_block(0, 1, result) + sums + LANES + (BLOCK if chunks > UNROLLED else 0) + _BLOCK
+    last = loops.of_block(loops.pair_sums(1, chunks), 1, result) + _BLOCK
+    return copied + whole * block + (block if rest > LANES else last if rest else 0)
+
+
+def _of_uniform_sample(node: Node, kept: int) -> int:
+    """Returns the instructions of a sample whose results are all scaled alike, `kept` of its chunks in registers."""
+    channels, inputs = node.input(WEIGHTS).shape
+    chunks = math.ceil(inputs / CHUNK)
+    loop = 3 * _runs(chunks - kept) if chunks - kept > UNROLLED else 0
+    copied = _SAMPLE + (loops.copied_looped(inputs) if inputs % CHUNK else 0)
+    ends = (13 if node.output.quant.zero_point == LOW else 18) + (1 if chunks - kept > _NEAR else 0)
+    return copied + 5 * kept + channels // BLOCK * (17 * chunks - kept + loop + ends)
+
+
+def _runs(chunks: int) -> int:
+    """Returns the iterations of a loop over chunks."""
+    return reach(1, chunks, 0)["rows"]
 
 
 def _sample(matrix: Array) -> ScratchArg:
@@ -182,6 +225,7 @@ def _uniform(node: Node, y: View, matrix: Array, result: UniformMve) -> KernelCa
         ),
         rows=y.rows,
         slow_epilogue=node.output.quant.zero_point > LOW,
+        loops=loops.UNIT * _samples(node) * _of_uniform_sample(node, kept),
         # Parameters are immediates in instructions, so layers cannot share code.
         code_key=repr(params),
     )

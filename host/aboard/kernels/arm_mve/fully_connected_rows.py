@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,17 +10,28 @@ from typing_extensions import override
 
 from aboard.ir import Node
 from aboard.kernels import weights as packing
-from aboard.kernels.arm_mve.epilogue import epilogue, refusal
+from aboard.kernels.arm_mve import loops
+from aboard.kernels.arm_mve.epilogue import LANES, EpilogueMve, epilogue, refusal
 from aboard.kernels.contract import ConstantArg, Implementation, InputArg, KernelCall, OutputArg, PackedConstant
 from aboard.kernels.portable.fully_connected import shape_params
 from aboard.kernels.registry import implements
 from aboard.kernels.view import View
 from aboard.ops import fully_connected as op
-from aboard.ops.weighted import INPUT, Precision
+from aboard.ops.weighted import INPUT, WEIGHTS, Precision
 from aboard.target import Target
 
 #: Alignment of vectors of constants.
 _VECTOR = 16
+
+#: Instructions of sixteen inputs times four channels, and of these outside of their loop over inputs, beside results.
+_CHUNK, _BLOCK = 10, 20
+
+
+def _loops(node: Node, result: EpilogueMve) -> int:
+    """Returns the work of the loops: blocks of four channels."""
+    channels, inputs = node.input(WEIGHTS).shape
+    block = loops.of_block(math.ceil(inputs / loops.CHUNK) * _CHUNK + _BLOCK, 1, result)
+    return loops.UNIT * math.prod(node.output.shape) // channels * math.ceil(channels / LANES) * block
 
 
 @implements
@@ -54,4 +66,5 @@ class MveRowsS8(Implementation):
             rows=outputs[0].rows,
             code_variant=f"single_rounding={int(result.is_single)}",
             slow_epilogue=not result.is_single,
+            loops=_loops(node, result),
         )

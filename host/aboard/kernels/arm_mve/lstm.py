@@ -9,7 +9,8 @@ from typing_extensions import override
 
 from aboard.ir import Array, Node
 from aboard.ir.numerics import wrap32
-from aboard.kernels.arm_mve.conv2d import CHUNK, reach
+from aboard.kernels.arm_mve.conv2d import reach
+from aboard.kernels.arm_mve.loops import CHUNK
 from aboard.kernels.contract import ConstantArg, KernelCall, PackedConstant, Scratch, ScratchArg
 from aboard.kernels.portable.lstm import (
     LARGEST_S16,

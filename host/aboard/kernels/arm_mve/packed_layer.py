@@ -14,6 +14,9 @@ from aboard.kernels.view import View
 #: Channels packed at once, and bytes of a vector of weights.
 BLOCK = 16
 
+#: ABOARD_DEPTHWISE_PACKED_MOST_STEP: largest distance of vectors that a load advances its address by.
+MOST_STEP = 127
+
 #: Largest size of the strips of all lines of an image, in bytes, for copying all lines together: by choice, and at all.
 _WHOLE_BYTES, MOST_WHOLE_BYTES = 6144, 32768
 

@@ -9,9 +9,10 @@ from typing_extensions import override
 
 from aboard.ir import DType, Node
 from aboard.ir.numerics import wrap32
-from aboard.kernels.arm_mve.conv2d import CHUNK, reach
+from aboard.kernels.arm_mve.conv2d import reach
 from aboard.kernels.arm_mve.epilogue import LANES
 from aboard.kernels.arm_mve.fully_connected import BLOCK, pack
+from aboard.kernels.arm_mve.loops import CHUNK
 from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg, PackedConstant, Scratch, ScratchArg
 from aboard.kernels.portable.svdf import SvdfKernel, constant, int8_params, unit_bias
 from aboard.kernels.registry import implements
