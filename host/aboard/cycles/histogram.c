@@ -90,7 +90,8 @@ typedef struct {
 /* A block of instructions as QEMU translated it. */
 typedef struct {
     uint64_t start;
-    uint64_t next; /* Address behind its last instruction. */
+    uint64_t end;  /* Address of its last instruction. */
+    uint64_t next; /* Address behind its last instruction, or somewhat more. */
     uint32_t last; /* Number of its last instruction. */
 } block_t;
 
@@ -265,7 +266,8 @@ static void on_end(unsigned int cpu, void *data) {
 static void on_block(unsigned int cpu, void *data) {
     (void)cpu;
     const block_t *block = data;
-    if (previous != NULL && previous->next != block->start) {
+    /* Before a page of code QEMU looks at the next instruction, and takes what it saw for a part of the last one. */
+    if (previous != NULL && (block->start <= previous->end || block->start > previous->next)) {
         now[previous->last].left++;
     }
     previous = block;
@@ -306,6 +308,7 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
         if (i == 0) {
             block->start = address;
         }
+        block->end = address;
         block->next = address + qemu_plugin_insn_size(instruction);
         block->last = number;
     }
