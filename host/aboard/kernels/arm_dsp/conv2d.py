@@ -115,7 +115,7 @@ class DspS8(PixelPairs):
                 "shape": {**shape_params(node, x, y), "groups": count},
                 "wide": wide,
                 "lines": int(lines),
-                "row_ends": int(lines and _has_row_ends(node)),
+                "row_ends": int(lines and has_row_ends(node)),
                 "passes": self.knob("passes", 1),
                 "zero_point": node.input(INPUT).quant.zero_point,
                 **layer.params,
@@ -136,8 +136,12 @@ class DspS8(PixelPairs):
                 )
             ),
             slow_epilogue=not layer.is_single_rounding,
-            loops=loops.of_pixel_pairs(node, self.block, padded),
+            loops=self._loops(node, padded),
         )
+
+    def _loops(self, node: Node, taps: int) -> int:
+        """Returns the work of the kernel's loops over windows of a number of taps."""
+        return loops.of_pixel_pairs(node, self.block, taps)
 
     def _packed(self, layer: RequantisedLayer) -> Array:
         """Returns the weights and constants of a group as the C function reads them."""
@@ -192,14 +196,14 @@ def _order(node: Node) -> list[int]:
     height, width, depth = node.input(WEIGHTS).shape[1:]
     row = width * depth
     taps = np.arange(height * row).reshape(height, row)
-    if _has_row_ends(node):
+    if has_row_ends(node):
         taps = np.pad(taps, ((0, 0), (0, -row % dot.TAP_GROUP)), constant_values=-1)
         return [int(tap) for tap in taps.reshape(-1)]
     whole = row if depth % dot.TAP_GROUP == 0 else row // dot.TAP_GROUP * dot.TAP_GROUP
     return [*taps[:, :whole].reshape(-1).tolist(), *taps[:, whole:].reshape(-1).tolist()]
 
 
-def _has_row_ends(node: Node) -> bool:
+def has_row_ends(node: Node) -> bool:
     """True if the rest of each row of a window is a tap group of its own.
 
     It must not add tap groups. A word is loaded from the input, also bytes behind the row: the last windows of a row of
