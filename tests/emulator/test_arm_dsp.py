@@ -319,6 +319,22 @@ def test_windows_of_a_word_at_every_edge(widths: tuple[int, ...]) -> None:
     check([(layer.model(), layer.input()) for layer in drawn])
 
 
+def row_ends(window: tuple[int, int], depth: int, cols: int, stride: int, padding: str) -> Layer:
+    out = [window_out(n, taps, stride, 1, padding) for n, taps in zip((5, cols), window, strict=True)]
+    options = {"Padding": padding, "StrideH": stride, "StrideW": stride}
+    return Layer("CONV_2D", (1, 5, cols, depth), (4, *window, depth), (1, *out, 4), 0, options)
+
+
+@pytest.mark.parametrize("padding", either(["SAME", "VALID"], ["SAME"]))
+def test_rows_of_windows_that_end_within_a_word(padding: str) -> None:
+    # Their last words have bytes of the next pixel, behind the last pixel of a row of none.
+    kinds = [((3, 3), 1), ((2, 3), 1), ((1, 7), 1), ((3, 3), 5), ((1, 2), 3), ((2, 1), 3), ((3, 1), 7)]
+    drawn = [row_ends(*kind, 10 + number % 3, 1 + number % 2, padding) for number, kind in enumerate(kinds)]
+    for name in (BLOCKS, DSP):
+        with strategy.forced(preferred(name)):
+            check([(layer.model(), layer.input()) for layer in drawn], opt=["balanced", "size"], names=[name])
+
+
 @st.composite
 def pools(draw: st.DrawFn) -> tuple[bytes, np.ndarray]:
     """Draws a pool over whole words of channels, and its input; some cover the image, with extreme values."""

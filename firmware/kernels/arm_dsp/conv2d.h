@@ -41,15 +41,39 @@ ABOARD_INLINE int8_t *aboard_conv2d_dsp_next(const aboard_conv2d_shape_t *s, int
     return y;
 }
 
-/** Results of the channels of a job for two pixels, `block` channels at once: 2 or 4, a literal. */
-ABOARD_INLINE void aboard_conv2d_dsp_pair(const aboard_conv2d_dsp_t *p, aboard_dsp_pair_t *job, int32_t block) {
+/** The job of a pass, of two or of four channels at once. */
+typedef union {
+    aboard_dsp_pair_t two;
+    aboard_dsp_block_t four;
+} aboard_conv2d_dsp_job_t;
+
+/** The job of a pass with `block` channels at once, 2 or 4, a literal; `pairs` is where two windows are copied. */
+ABOARD_INLINE aboard_conv2d_dsp_job_t aboard_conv2d_dsp_job(const aboard_conv2d_dsp_t *p, const uint32_t *weights,
+                                                            const uint32_t *pairs, int32_t block) {
+    const int32_t taps = aboard_conv2d_dsp_taps(&p->shape);
+    aboard_conv2d_dsp_job_t job;
     if (block == ABOARD_DSP_BLOCK) {
-        if (p->single_rounding) {
-            aboard_dsp_block_single(job);
-        } else {
-            aboard_dsp_block_double(job);
-        }
-    } else if (p->wide) {
+        job.four =
+            (aboard_dsp_block_t){NULL, 0, NULL, ABOARD_DSP_BLOCK_LEFT_OUT(taps), pairs, weights, pairs + taps, NULL};
+    } else {
+        const int32_t tap_groups = taps / ABOARD_DSP_TAP_GROUP;
+        job.two = (aboard_dsp_pair_t){NULL, NULL, NULL, pairs, pairs + taps, {0, 0, 0}, weights, tap_groups};
+    }
+    return job;
+}
+
+/** Results of the channels of a job of four channels at once. */
+ABOARD_INLINE void aboard_conv2d_dsp_four(const aboard_conv2d_dsp_t *p, const aboard_dsp_block_t *job) {
+    if (p->single_rounding) {
+        aboard_dsp_block_single(job);
+    } else {
+        aboard_dsp_block_double(job);
+    }
+}
+
+/** Results of the channels of a job of two channels at once. */
+ABOARD_INLINE void aboard_conv2d_dsp_two_channels(const aboard_conv2d_dsp_t *p, aboard_dsp_pair_t *job) {
+    if (p->wide) {
         aboard_dsp_pair_wide(job, p->wide);
     } else if (p->single_rounding) {
         aboard_dsp_pair_single(job);
@@ -58,28 +82,40 @@ ABOARD_INLINE void aboard_conv2d_dsp_pair(const aboard_conv2d_dsp_t *p, aboard_d
     }
 }
 
-/** Results of all channels of a pass for two pixels, from their copied windows. */
-ABOARD_INLINE void aboard_conv2d_dsp_epilogue(const aboard_conv2d_dsp_t *p, aboard_dsp_pair_t *job, int8_t *const *y,
-                                              int32_t block) {
+/** Results of all channels of a pass by two channels at once; the last block may have only one channel. */
+ABOARD_INLINE void aboard_conv2d_dsp_pairs(const aboard_conv2d_dsp_t *p, aboard_dsp_pair_t *job, int8_t *const *y) {
     const int32_t channels = aboard_conv2d_dsp_channels(p);
-    const int32_t even = channels / block * block;
+    const int32_t even = channels / 2 * 2;
     if (even > 0) {
         job->y0 = y[0];
         job->y1 = y[1];
         job->end = y[0] + even;
-        aboard_conv2d_dsp_pair(p, job, block);
+        aboard_conv2d_dsp_two_channels(p, job);
     }
-    if (block == 2 && even < channels) {
-        /* The last block may have only one channel. */
+    if (even < channels) {
         int8_t last[2][2];
         aboard_dsp_pair_t one = *job;
         one.y0 = last[0];
         one.y1 = last[1];
         one.end = last[0] + 2;
         one.weights += even / 2 * aboard_conv2d_dsp_block(p);
-        aboard_conv2d_dsp_pair(p, &one, block);
+        aboard_conv2d_dsp_two_channels(p, &one);
         y[1][even] = last[1][0];
         y[0][even] = last[0][0];
+    }
+}
+
+/** Results of all channels of a pass for two pixels, from their copied windows. */
+ABOARD_INLINE void aboard_conv2d_dsp_epilogue(const aboard_conv2d_dsp_t *p, aboard_conv2d_dsp_job_t *job,
+                                              int8_t *const *y, int32_t block) {
+    const int32_t channels = aboard_conv2d_dsp_channels(p);
+    if (block == ABOARD_DSP_BLOCK) {
+        job->four.y0 = y[0];
+        job->four.apart = (int32_t)(y[1] - y[0]);
+        job->four.end = y[0] + channels;
+        aboard_conv2d_dsp_four(p, &job->four);
+    } else {
+        aboard_conv2d_dsp_pairs(p, &job->two, y);
     }
     if (p->clamped) {
         aboard_dsp_clamp(y[0], channels, p->low, p->high);
@@ -111,7 +147,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_group(const aboard_conv2d_dsp_t *p, const i
                                            int32_t last, int32_t block) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const int32_t taps = aboard_conv2d_dsp_taps(s);
-    aboard_dsp_pair_t job = {NULL, NULL, NULL, pairs, pairs + taps, {0, 0, 0}, weights, taps / ABOARD_DSP_TAP_GROUP};
+    aboard_conv2d_dsp_job_t job = aboard_conv2d_dsp_job(p, weights, pairs, block);
     int32_t row = first;
     int32_t col = 0;
     while (row < last) {
@@ -125,7 +161,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_group(const aboard_conv2d_dsp_t *p, const i
                 aboard_conv2d_dsp_lines(p, x, &windows[0], bytes),
                 aboard_conv2d_dsp_lines(p, x, &windows[1], bytes + taps),
             };
-            aboard_conv2d_dsp_im2col_lines(s, lines, pairs);
+            aboard_conv2d_dsp_im2col_lines(p, lines, pairs);
         }
         aboard_conv2d_dsp_epilogue(p, &job, y, block);
     }
@@ -138,6 +174,21 @@ ABOARD_INLINE bool aboard_conv2d_dsp_flat(const aboard_conv2d_dsp_t *p) {
            s->pad_left == 0 && s->out.cols == s->in.cols && s->out.rows == s->in.rows && aboard_conv2d_dsp_whole(p);
 }
 
+/** Results of all channels of a pass for a row of `count` pixels, four channels at once. */
+ABOARD_INLINE void aboard_conv2d_dsp_all_pixels(const aboard_conv2d_dsp_t *p, const int8_t *x, int32_t count, int8_t *y,
+                                                uint32_t *pairs, aboard_dsp_block_t *job) {
+    const int32_t from_stride = p->shape.in.pixel_stride;
+    const int32_t to_stride = p->shape.out.pixel_stride;
+    const int32_t channels = aboard_conv2d_dsp_channels(p);
+    const int32_t taps = p->shape.in.channels / p->shape.groups;
+    aboard_dsp_block_pixels_t pixels = {x, x + count * from_stride, from_stride, y, to_stride, channels, pairs, taps};
+    job->pixels = &pixels;
+    aboard_conv2d_dsp_four(p, job);
+    for (int32_t i = 0; p->clamped && i < count; ++i) {
+        aboard_dsp_clamp(y + i * to_stride, channels, p->low, p->high);
+    }
+}
+
 /** Like aboard_conv2d_dsp_group, if aboard_conv2d_dsp_flat is true: rows without gaps are one long row. */
 ABOARD_INLINE void aboard_conv2d_dsp_pixels(const aboard_conv2d_dsp_t *p, const int8_t *x, int8_t *out,
                                             const uint32_t *weights, uint32_t *pairs, int32_t first, int32_t last,
@@ -146,12 +197,17 @@ ABOARD_INLINE void aboard_conv2d_dsp_pixels(const aboard_conv2d_dsp_t *p, const 
     const aboard_view_t *to = &p->shape.out;
     const int32_t taps = in->channels / p->shape.groups;
     const bool dense = in->row_stride == in->cols * in->pixel_stride && to->row_stride == to->cols * to->pixel_stride;
-    aboard_dsp_pair_t job = {NULL, NULL, NULL, pairs, pairs + taps, {0, 0, 0}, weights, taps / ABOARD_DSP_TAP_GROUP};
+    aboard_conv2d_dsp_job_t job = aboard_conv2d_dsp_job(p, weights, pairs, block);
     int32_t row = first;
     while (row < last) {
         const int32_t rows = aboard_rows_together(in, row, aboard_rows_together(to, row, dense ? last - row : 1));
         const int8_t *a = aboard_row_s8(in, x, row);
         int8_t *y[2] = {aboard_row_out_s8(to, out, row), NULL};
+        if (block == ABOARD_DSP_BLOCK) {
+            aboard_conv2d_dsp_all_pixels(p, a, rows * in->cols, y[0], pairs, &job.four);
+            row += rows;
+            continue;
+        }
         for (int32_t left = rows * in->cols; left > 0; left -= 2) {
             /* A last single pixel is computed twice. */
             aboard_dsp_fill_pair(pairs, a, left > 1 ? a + in->pixel_stride : a, taps);

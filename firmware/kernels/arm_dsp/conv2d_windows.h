@@ -20,10 +20,11 @@
 /** Parameters of aboard_conv2d_dsp. */
 typedef struct {
     aboard_conv2d_shape_t shape;
-    int32_t wide;            /**< 16-bit weights: largest number of tap groups in the code, see aboard_dsp_pair_wide; 0:
-                                SWAR-packed weights. */
-    int32_t lines;           /**< 1: windows are staged row by row, although their pixels are whole tap groups. */
-    int32_t passes;          /**< Passes over the image for each group, each for a part of its channels. */
+    int32_t wide;     /**< 16-bit weights: largest number of tap groups in the code, see aboard_dsp_pair_wide; 0:
+                         SWAR-packed weights. */
+    int32_t lines;    /**< 1: windows are staged row by row, although their pixels are whole tap groups. */
+    int32_t row_ends; /**< 1: the rest of each row of a window is a tap group of its own, whose last weights are 0. */
+    int32_t passes;   /**< Passes over the image for each group, each for a part of its channels. */
     int32_t single_rounding; /**< 1: results by a single rounding; 0: by a double rounding. */
     int32_t clamped;         /**< 1: results are clamped to [low, high]. */
     int32_t zero_point;      /**< Zero point of the input, and value of padding. */
@@ -166,16 +167,34 @@ ABOARD_INLINE void aboard_conv2d_dsp_gather(const aboard_conv2d_dsp_t *p, const 
     }
 }
 
+/** Bytes of a row of a window. */
+ABOARD_INLINE int32_t aboard_conv2d_dsp_row(const aboard_conv2d_shape_t *s) {
+    return s->window_width * (s->in.channels / s->groups);
+}
+
+/** Bytes of a row of a window that are tap groups of their own; with `row_ends` they may be more than the row has. */
+ABOARD_INLINE int32_t aboard_conv2d_dsp_row_groups(const aboard_conv2d_dsp_t *p) {
+    const int32_t more = p->row_ends ? ABOARD_DSP_TAP_GROUP - 1 : 0;
+    return (aboard_conv2d_dsp_row(&p->shape) + more) / ABOARD_DSP_TAP_GROUP * ABOARD_DSP_TAP_GROUP;
+}
+
+/** True if the input has the bytes behind the rows of a window that are read with `row_ends`. */
+ABOARD_INLINE bool aboard_conv2d_dsp_readable(const aboard_conv2d_dsp_t *p, const aboard_conv2d_window_t *w) {
+    const aboard_conv2d_shape_t *s = &p->shape;
+    const int32_t behind = s->in.cols - w->left - (s->window_width - 1) * s->dilation_w - 1;
+    return behind * s->in.pixel_stride >= aboard_conv2d_dsp_row_groups(p) - aboard_conv2d_dsp_row(s);
+}
+
 /** Location of a window's rows: in the input, or in `column` if a part of the window is outside the input. */
 ABOARD_INLINE aboard_conv2d_lines_t aboard_conv2d_dsp_lines(const aboard_conv2d_dsp_t *p, const int8_t *x,
                                                             const aboard_conv2d_window_t *w, int8_t *column) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const aboard_conv2d_lines_t there = aboard_conv2d_lines(s, x, w);
-    if (there.from) {
+    if (there.from && aboard_conv2d_dsp_readable(p, w)) {
         return there;
     }
     aboard_conv2d_dsp_gather(p, x, w, column);
-    const aboard_conv2d_lines_t copied = {column, s->window_width * (s->in.channels / s->groups)};
+    const aboard_conv2d_lines_t copied = {column, aboard_conv2d_dsp_row(s)};
     return copied;
 }
 
@@ -209,7 +228,7 @@ ABOARD_INLINE uint32_t *aboard_conv2d_dsp_next_tap_group(uint32_t *pairs, const 
 /** Four bytes after the whole tap groups of a window's rows, from byte `at` of all rows; 0 beyond the last. */
 ABOARD_INLINE uint32_t aboard_conv2d_dsp_ends(const aboard_conv2d_shape_t *s, const aboard_conv2d_lines_t *lines,
                                               int32_t at) {
-    const int32_t row = s->window_width * (s->in.channels / s->groups);
+    const int32_t row = aboard_conv2d_dsp_row(s);
     const int32_t whole = row / ABOARD_DSP_TAP_GROUP * ABOARD_DSP_TAP_GROUP;
     const int32_t rest = ABOARD_MAX(row - whole, 1);
     uint32_t word = 0;
@@ -224,10 +243,11 @@ ABOARD_INLINE uint32_t aboard_conv2d_dsp_ends(const aboard_conv2d_shape_t *s, co
 }
 
 /** Copies the windows of two pixels with any number of channels: tap groups of each row, then the rest of all rows. */
-ABOARD_INLINE void aboard_conv2d_dsp_im2col_lines(const aboard_conv2d_shape_t *s, const aboard_conv2d_lines_t *lines,
+ABOARD_INLINE void aboard_conv2d_dsp_im2col_lines(const aboard_conv2d_dsp_t *p, const aboard_conv2d_lines_t *lines,
                                                   uint32_t *pairs) {
-    const int32_t row = s->window_width * (s->in.channels / s->groups);
-    const int32_t whole = row / ABOARD_DSP_TAP_GROUP * ABOARD_DSP_TAP_GROUP;
+    const aboard_conv2d_shape_t *s = &p->shape;
+    const int32_t row = aboard_conv2d_dsp_row(s);
+    const int32_t whole = aboard_conv2d_dsp_row_groups(p);
     const int8_t *a = lines[0].from;
     const int8_t *b = lines[1].from;
     ABOARD_UNROLL(4)

@@ -73,27 +73,36 @@
     "bne.w 2b\n"                                                        \
     ABOARD_DSP_BLOCK_ODD
 
+/** Stores the results and advances to the next block. */
+#define ABOARD_DSP_COLUMN_TAIL                                          \
+    ABOARD_DSP_BLOCK_STORES("r0-r2, r4")                                \
+    "bne.w 1b\n"                                                        \
+    "add sp, #20\n"                                                     \
+    "pop {r4-r11, pc}\n"
+
 /**
  * All channels of two neighbours, requantised by single roundings.
  *
- * @param p As for aboard_dsp_block_single, with steps in the order of the taps of groups. `x` points to the first column
+ * @param p The job of dot.h; weights as for aboard_dsp_block_single, with steps in the order of the taps of groups. `x` points to the first column
  *          of the first result, `x_end` lies behind it by all groups, and `tap_groups` is half of the steps.
  */
 ABOARD_NAKED void aboard_dsp_column_single(const aboard_dsp_pair_t *p ABOARD_UNUSED) {
     __asm__ volatile(
         ABOARD_DSP_COLUMN_HEAD
+        "ldmia r5!, {r0-r3}\n"
         ABOARD_DSP_BLOCK_SINGLE("r6", "r7", "r8", "r9")
+        "ldmia r5!, {r0-r3}\n"
         ABOARD_DSP_BLOCK_SINGLE("r10", "r11", "r12", "lr")
-        ABOARD_DSP_BLOCK_TAIL("r0-r2, r4", "20"));
+        ABOARD_DSP_COLUMN_TAIL);
 }
 
 /** Like aboard_dsp_column_single, requantised by double roundings, as aboard_dsp_block_double. */
 ABOARD_NAKED void aboard_dsp_column_double(const aboard_dsp_pair_t *p ABOARD_UNUSED) {
     __asm__ volatile(
         ABOARD_DSP_COLUMN_HEAD
-        ABOARD_DSP_BLOCK_DOUBLE("r6", "r7", "r8", "r9")
-        ABOARD_DSP_BLOCK_DOUBLE("r10", "r11", "r12", "lr")
-        ABOARD_DSP_BLOCK_TAIL("r0-r2, r4", "20"));
+        ABOARD_DSP_BLOCK_DOUBLE("r6", "r7", "r8", "r9", "ldmia r5!, {r0, r1}\n")
+        ABOARD_DSP_BLOCK_DOUBLE("r10", "r11", "r12", "lr", "ldmia r5!, {r0, r1}\n")
+        ABOARD_DSP_COLUMN_TAIL);
 }
 
 /** Three columns of a tap group: `r12` bytes before the ends of the pixels p0 to p2, words at byte `at` and behind. */

@@ -26,34 +26,23 @@ typedef struct {
     int32_t high;
 } aboard_expanded_depthwise_conv2d_dsp_t;
 
-/** Computes pixels of four expanded channels, two at once; a last single pixel is computed twice. */
+/** Computes pixels of four expanded channels. */
 ABOARD_INLINE void aboard_expanded_depthwise_conv2d_dsp_pixels(const aboard_expansion_t *e, const int8_t *row,
                                                                int32_t cols, int8_t *to) {
     const aboard_expanded_depthwise_conv2d_dsp_t *p = (const aboard_expanded_depthwise_conv2d_dsp_t *)e->p;
     const int32_t taps = p->in.channels;
-    aboard_dsp_pair_t job = {NULL,
-                             NULL,
-                             NULL,
-                             e->scratch,
-                             e->scratch + taps,
-                             {0, 0, 0},
-                             (const void *)e->weights,
-                             taps / ABOARD_DSP_TAP_GROUP};
-    for (int32_t left = cols; left > 0; left -= 2) {
-        aboard_dsp_fill_pair(e->scratch, row, left > 1 ? row + p->in.pixel_stride : row, taps);
-        job.y0 = to;
-        job.y1 = left > 1 ? to + ABOARD_DSP_BLOCK : to;
-        job.end = to + ABOARD_DSP_BLOCK;
-        if (p->single_rounding) {
-            aboard_dsp_block_single(&job);
-        } else {
-            aboard_dsp_block_double(&job);
-        }
-        row += 2 * p->in.pixel_stride;
-        to += 2 * ABOARD_DSP_BLOCK;
+    const int32_t stride = p->in.pixel_stride;
+    aboard_dsp_block_pixels_t pixels = {
+        row, row + cols * stride, stride, to, ABOARD_DSP_BLOCK, ABOARD_DSP_BLOCK, e->scratch, taps};
+    const aboard_dsp_block_t job = {
+        NULL, 0, NULL, ABOARD_DSP_BLOCK_LEFT_OUT(taps), pixels.x, (const void *)e->weights, pixels.x + taps, &pixels};
+    if (p->single_rounding) {
+        aboard_dsp_block_single(&job);
+    } else {
+        aboard_dsp_block_double(&job);
     }
     if (p->clamped) {
-        aboard_dsp_clamp(to - (cols + cols % 2) * ABOARD_DSP_BLOCK, cols * ABOARD_DSP_BLOCK, p->low, p->high);
+        aboard_dsp_clamp(to, cols * ABOARD_DSP_BLOCK, p->low, p->high);
     }
 }
 

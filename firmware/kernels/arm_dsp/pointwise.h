@@ -81,7 +81,7 @@ ABOARD_NAKED void aboard_dsp_points_8(const aboard_dsp_points_t *p ABOARD_UNUSED
         "smmlar r11, r11, r9, r10\n ssat r11, #8, r11, asr #4\n strb r11, [sp, #\\at]\n"
         ABOARD_DSP_POINT_SINGLE("r8", "r9", "r10", "r12")
         ".endr\n"
-        "ldr r8, [sp]\n ldr r9, [sp, #4]\n ldr r10, [sp, #8]\n"
+        "ldr r10, [sp, #8]\n ldr r9, [sp, #4]\n ldr r8, [sp]\n"
         "str r8, [r12, r10]\n"
         "cmp r12, r9\n"
         "bne 2b\n"

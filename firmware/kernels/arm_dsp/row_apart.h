@@ -85,7 +85,7 @@
     ABOARD_DSP_ROW_SINGLE_RIGHT("r8", "b")                             \
     result("r8", "")                                                   \
     "strb r8, [lr]\n"                                                  \
-    "ldr r0, [sp, #24]\n"                                              \
+    "adds r0, lr, #1\n"                                                \
     "lsls r0, r0, #30\n"                                               \
     "bne.w 8b\n"
 

@@ -93,11 +93,12 @@ typedef struct {
 /** Loads the words of a column. */
 #define ABOARD_DSP_ROW_PAIR_NEXT "ldr r0, [r12], #32\n ldr r1, [r12, #-28]\n"
 
-/** The first column: the middle one of results a and b, the left one of c and d. */
-#define ABOARD_DSP_ROW_PAIR_FIRST(a, b, c, d)                          \
-    ABOARD_DSP_ROW_PAIR_NEXT "ldr " a ", [sp]\n ldr " c ", [sp]\n"     \
-    ABOARD_DSP_ROW_PAIR_ADD(a, b, a, a, "r4", "r5")                    \
-    ABOARD_DSP_ROW_PAIR_ADD(c, d, c, c, "r2", "r3")
+/** The first column, with the bias in r9: a part of r10 and r11 by the weights u and v, of r8 and r9 by s and t. */
+#define ABOARD_DSP_ROW_PAIR_FIRST(u, v, s, t)                          \
+    ABOARD_DSP_ROW_PAIR_NEXT                                           \
+    ABOARD_DSP_ROW_PAIR_ADD("r10", "r11", "r9", "r9", u, v)            \
+    "smlad r8, r0, " s ", r9\n smlabt r8, r1, " t ", r8\n"             \
+    "smlatb r9, r0, " s ", r9\n smlad r9, r1, " t ", r9\n"
 
 /** A column: the right one of results a and b, which are stored, the middle one of c and d, and the left one of the next,
  * in the registers of a and b. `also` loads a register into b before. */
@@ -111,15 +112,15 @@ typedef struct {
     then                                                               \
     ABOARD_DSP_ROW_PAIR_ADD(a, b, a, a, "r2", "r3")
 
-/** The last column: the right one of a and b, the middle one of c and d. */
+/** The last column: the right one of a and b, the middle one of c and d. r12 and lr move on to the next channel, but for the
+ * bytes of a row up to the last column. */
 #define ABOARD_DSP_ROW_PAIR_LAST(a, b, c, d, results)                  \
-    ABOARD_DSP_ROW_PAIR_NEXT                                           \
+    "ldr r0, [r12], #8\n ldr r1, [r12, #-4]\n"                         \
     ABOARD_DSP_ROW_PAIR_RIGHT(a, b)                                    \
     ABOARD_DSP_ROW_PAIR_MIDDLE(c, d)                                   \
     results(a, b)                                                      \
-    "strb " a ", [lr]\n strb " b ", [lr, #4]\n"                        \
     results(c, d)                                                      \
-    "strb " c ", [lr, #32]\n strb " d ", [lr, #36]\n"
+    "strb " b ", [lr, #4]\n strb " c ", [lr, #32]\n strb " d ", [lr, #36]\n strb " a ", [lr], #33\n"
 
 /** Requantisation of two results by a single rounding, by an unshifted one, and by two. */
 #define ABOARD_DSP_ROW_PAIR_ONCE(a, b, shift)                          \
@@ -139,27 +140,26 @@ typedef struct {
 /** Results of a channel: r2 to r7 weights, r8 to r11 sums, r12 x, lr the results, which take the place of the words of the
  * first channel: a word of four channels for each row. */
 #define ABOARD_DSP_ROW_PAIR_CHANNEL(words, shift, results)             \
+    "ldr r12, [sp, #20]\n ldr r3, [sp, #36]\n"                         \
+    "mov lr, r12\n"                                                    \
     "8:\n"                                                             \
-    "ldr r12, [sp, #28]\n"                                             \
-    "ldm r12!, " words                                                 \
+    "ldr r2, [sp, #28]\n"                                              \
+    "ldm r2!, " words                                                  \
     shift                                                              \
-    "str r9, [sp]\n str r10, [sp, #4]\n str r11, [sp, #8]\n str r12, [sp, #28]\n" \
+    "str r9, [sp]\n str r10, [sp, #4]\n str r11, [sp, #8]\n str r2, [sp, #28]\n" \
+    "add r4, r12, r3\n str r4, [sp, #16]\n"                            \
+    "lsls r7, r3, #26\n"                                               \
     "sxtb16 r2, r0\n sxtb16 r3, r0, ror #8\n"                          \
     "sxtb16 r4, r1\n sxtb16 r5, r1, ror #8\n"                          \
     "sxtb16 r6, r8\n sxtb16 r7, r8, ror #8\n"                          \
-    "ldr r12, [sp, #20]\n ldr lr, [sp, #24]\n ldr r0, [sp, #36]\n"     \
-    "add r1, r12, #8\n str r1, [sp, #20]\n"                            \
-    "add r1, lr, #1\n str r1, [sp, #24]\n"                             \
-    "add r1, r12, r0\n str r1, [sp, #16]\n"                            \
-    "lsls r0, r0, #26\n"                                               \
     "bpl 1f\n"                                                         \
-    ABOARD_DSP_ROW_PAIR_FIRST("r10", "r11", "r8", "r9")                \
+    ABOARD_DSP_ROW_PAIR_FIRST("r4", "r5", "r2", "r3")                  \
     "ldr r0, [sp, #16]\n"                                              \
     "cmp r12, r0\n"                                                    \
     "bne 2f\n"                                                         \
     "b 9f\n"                                                           \
     "1:\n"                                                             \
-    ABOARD_DSP_ROW_PAIR_FIRST("r8", "r9", "r10", "r11")                \
+    ABOARD_DSP_ROW_PAIR_FIRST("r2", "r3", "r4", "r5")                  \
     "b 10f\n"                                                          \
     "2:\n"                                                             \
     ABOARD_DSP_ROW_PAIR_COLUMN("r10", "r11", "r8", "r9", results, "", "") \
@@ -168,8 +168,9 @@ typedef struct {
     "bne 2b\n"                                                         \
     "9:\n"                                                             \
     ABOARD_DSP_ROW_PAIR_LAST("r10", "r11", "r8", "r9", results)        \
-    "ldr r0, [sp, #24]\n"                                              \
-    "lsls r0, r0, #30\n"                                               \
+    "ldr r3, [sp, #36]\n"                                              \
+    "sub r12, r12, r3\n sub lr, lr, r3\n"                              \
+    "lsls r0, lr, #30\n"                                               \
     "bne.w 8b\n"
 
 /** Stores the words of results: r1 words, r2 and r3 rows, r4 distance of pixels, r5 pixels. */
@@ -212,7 +213,7 @@ typedef struct {
 #define ABOARD_DSP_ROW_FUNCTIONS(name, set_up, fill, channel, store, once, plain, twice) \
     ABOARD_DSP_ROW_FUNCTION(name##unshifted, set_up, fill, channel("{r0, r1, r8-r11}\n", "", plain), store) \
     ABOARD_DSP_ROW_FUNCTION(name##single, set_up, fill, channel("{r0, r1, r8-r11}\n", "", once), store) \
-    ABOARD_DSP_ROW_FUNCTION(name##double, set_up, fill, channel("{r0, r1, r8-r11, lr}\n", "str lr, [sp, #12]\n", twice), store)
+    ABOARD_DSP_ROW_FUNCTION(name##double, set_up, fill, channel("{r0, r1, r8-r11}\n", "ldr r4, [r2], #4\n str r4, [sp, #12]\n", twice), store)
 
 /** All forms. Frame: bias, factor, constant, shift of the channel, x of the last column; x, results and words of the next
  * channel; job, bytes of a row of x up to the last column, rows outside, offset of the next four channels. */

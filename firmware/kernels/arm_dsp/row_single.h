@@ -126,11 +126,11 @@
 
 /** Loads a channel: see below. */
 #define ABOARD_DSP_ROW_SINGLE_WEIGHTS(words, shift)                    \
-    "ldr r12, [sp, #28]\n"                                             \
-    "ldm r12!, " words                                                 \
+    "ldr r2, [sp, #28]\n"                                              \
+    "ldm r2!, " words                                                  \
     shift                                                              \
     "mov r7, r9\n"                                                     \
-    "str r12, [sp, #28]\n"                                             \
+    "str r2, [sp, #28]\n"                                              \
     "sxtb16 r2, r0\n sxtb16 r3, r1\n sxtb16 r4, r8\n"                  \
     "asrs r5, r0, #24\n asrs r1, r1, #24\n asrs r6, r8, #24\n"         \
     "ldr r12, [sp, #20]\n ldr lr, [sp, #24]\n ldr r9, [sp]\n"          \
@@ -164,7 +164,7 @@
     "9:\n"                                                             \
     ABOARD_DSP_ROW_SINGLE_LAST_ODD(result)                             \
     "10:\n"                                                            \
-    "ldr r0, [sp, #24]\n"                                              \
+    "adds r0, lr, #1\n"                                                \
     "lsls r0, r0, #30\n"                                               \
     "bne.w 8b\n"
 

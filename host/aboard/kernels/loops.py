@@ -36,7 +36,7 @@ def of_matrix(node: Node, block: int, *, widened: bool = False) -> int:
     return prod(node.output.shape) // channels * sample
 
 
-def of_pixel_pairs(node: Node, block: int, taps: int, single: int = 0) -> int:
+def of_pixel_pairs(node: Node, block: int, taps: int, single: int = 0, call: int = 0, words: bool = False) -> int:
     """Returns the work of a conv2d that copies the windows of two pixels, and computes blocks of channels of both.
 
     Args:
@@ -44,11 +44,13 @@ def of_pixel_pairs(node: Node, block: int, taps: int, single: int = 0) -> int:
         block: Channels at once.
         taps: Taps of a result, with those that are padded.
         single: Work of copying a byte of a window with gaps or padding, if these are copied one by one.
+        call: Work of a pixel, if two are a call of their own and not all pixels of a row together.
+        words: The last bytes of a run are copied as a word.
     """
     pixels, count = prod(node.output.shape[:3]), groups(node)
     results = _padded(pixels, 2) * count * _padded(node.output.shape[3] // count, block)
-    copied = 0 if _is_pixel(node) else pixels * _copies(node) + single * _with_gaps(node)
-    return results * (taps + RESULT) + copied
+    copied = 0 if _is_pixel(node) else pixels * _copies(node, words=words) + single * _with_gaps(node)
+    return results * (taps + RESULT) + copied + call * pixels * count
 
 
 def _padded(count: int, block: int) -> int:
@@ -65,12 +67,13 @@ def _is_dense(node: Node) -> bool:
     return conv2d.window(node)[1] == 1 or (groups(node) == 1 and conv2d.attributes(node).dilations[1] == 1)
 
 
-def _copies(node: Node) -> int:
+def _copies(node: Node, *, words: bool) -> int:
     """Returns the work of copying the window of a pixel, run by run."""
     count, (height, width) = groups(node), conv2d.window(node)
     depth = node.input(INPUT).shape[3] // count
-    words, rest = divmod(width * depth if _is_dense(node) else depth, 4)
-    return height * (1 if _is_dense(node) else width) * count * (_RUN + _WORD * words + _BYTE * rest)
+    run = width * depth if _is_dense(node) else depth
+    whole, rest = divmod(run + 3 if words else run, 4)
+    return height * (1 if _is_dense(node) else width) * count * (_RUN + _WORD * whole + (0 if words else _BYTE * rest))
 
 
 def _with_gaps(node: Node) -> int:

@@ -39,6 +39,9 @@ LINE_SHIFT = 4
 #: Largest number of tap groups per window in the code of `arm_dsp/dot_wide.h`.
 _WIDE_TAP_GROUPS = 8, 16
 
+#: Fewest results of a row with which the rests of a window's rows are tap groups of their own.
+_FEWEST_COLS = 4
+
 #: Passes over an image that `aboard tune` tries, and what they are.
 _PASSES = 1, 2, 4
 _PASSES_HELP = "Passes over the image, each for a part of the channels, whose weights then stay in a cache."
@@ -112,6 +115,7 @@ class DspS8(PixelPairs):
                 "shape": {**shape_params(node, x, y), "groups": count},
                 "wide": wide,
                 "lines": int(lines),
+                "row_ends": int(lines and has_row_ends(node)),
                 "passes": self.knob("passes", 1),
                 "zero_point": node.input(INPUT).quant.zero_point,
                 **layer.params,
@@ -132,8 +136,12 @@ class DspS8(PixelPairs):
                 )
             ),
             slow_epilogue=not layer.is_single_rounding,
-            loops=loops.of_pixel_pairs(node, self.block, padded),
+            loops=self._loops(node, padded),
         )
+
+    def _loops(self, node: Node, taps: int) -> int:
+        """Returns the work of the kernel's loops over windows of a number of taps."""
+        return loops.of_pixel_pairs(node, self.block, taps)
 
     def _packed(self, layer: RequantisedLayer) -> Array:
         """Returns the weights and constants of a group as the C function reads them."""
@@ -142,7 +150,8 @@ class DspS8(PixelPairs):
     def _layer(self, node: Node) -> RequantisedLayer:
         activation = op.attributes(node).activation
         layer = requantised(node, activation, op.AXIS, LINE_SHIFT, swar=self.swar)
-        return replace(layer, weights=layer.weights[:, _order(node)])
+        # Index -1 is the column of zeros.
+        return replace(layer, weights=np.pad(layer.weights, ((0, 0), (0, 1)))[:, _order(node)])
 
 
 @implements
@@ -180,12 +189,27 @@ def _tap_groups(node: Node) -> int:
 
 
 def _order(node: Node) -> list[int]:
-    """Returns the order in which the taps of a window are packed.
+    """Returns the order in which the taps of a window are packed; -1 for a weight of 0.
 
     If pixels do not consist of whole tap groups, the order is: whole tap groups of each row, then the rest of all rows.
     """
     height, width, depth = node.input(WEIGHTS).shape[1:]
     row = width * depth
-    whole = row if depth % dot.TAP_GROUP == 0 else row // dot.TAP_GROUP * dot.TAP_GROUP
     taps = np.arange(height * row).reshape(height, row)
+    if has_row_ends(node):
+        taps = np.pad(taps, ((0, 0), (0, -row % dot.TAP_GROUP)), constant_values=-1)
+        return [int(tap) for tap in taps.reshape(-1)]
+    whole = row if depth % dot.TAP_GROUP == 0 else row // dot.TAP_GROUP * dot.TAP_GROUP
     return [*taps[:, :whole].reshape(-1).tolist(), *taps[:, whole:].reshape(-1).tolist()]
+
+
+def has_row_ends(node: Node) -> bool:
+    """True if the rest of each row of a window is a tap group of its own.
+
+    It must not add tap groups. A word is loaded from the input, also bytes behind the row: the last windows of a row of
+    results, behind which there are none, are copied first, and should be few.
+    """
+    height, width, depth = node.input(WEIGHTS).shape[1:]
+    rest = width * depth % dot.TAP_GROUP
+    is_free = -(-height * rest // dot.TAP_GROUP) == height
+    return rest > 0 and is_free and node.output.shape[2] >= _FEWEST_COLS

@@ -7,12 +7,17 @@ from typing_extensions import override
 
 from aboard.ir import Array, Node
 from aboard.ir.numerics import wrap32
+from aboard.kernels import loops
 from aboard.kernels.arm_dsp import dot
-from aboard.kernels.arm_dsp.conv2d import DspS8
+from aboard.kernels.arm_dsp.conv2d import DspS8, has_row_ends
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer
-from aboard.kernels.windowed import groups
+from aboard.kernels.windowed import groups, is_pointwise
+from aboard.ops.weighted import WEIGHTS
 from aboard.target import Target
+
+#: Work of a pixel that is no window of its own: two of them are a call.
+_CALL = 70
 
 #: ABOARD_DSP_BLOCK of `arm_dsp/dot_blocks.h`.
 CHANNELS = 4
@@ -35,6 +40,11 @@ class DspBlocksS8(DspS8):
             return reason
         whole = node.output.shape[3] // groups(node) % CHANNELS == 0
         return None if whole else "is for a multiple of four output channels in each group"
+
+    @override
+    def _loops(self, node: Node, taps: int) -> int:
+        is_flat = is_pointwise(node) and node.input(WEIGHTS).shape[3] % dot.TAP_GROUP == 0
+        return loops.of_pixel_pairs(node, CHANNELS, taps, call=0 if is_flat else _CALL, words=has_row_ends(node))
 
     @override
     def _packed(self, layer: RequantisedLayer) -> Array:
