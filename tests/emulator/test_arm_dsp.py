@@ -7,77 +7,36 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import tempfile
-from collections.abc import Collection, Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import aboard
-from aboard.importers import load
-from aboard.kernels import of
-from aboard.kernels.contract import Implementation
 from aboard.kernels.select import strategy
-from aboard.kernels.view import View
-from aboard.tuning.choice import GIVEN, ChosenPoint
-from support import oracle
+from support.dsp_device import check, rows_of
 from support.dsp_layers import (
     BLOCKS,
-    COLUMN,
     COLUMNS,
     DSP,
     LARGE,
     NAMES,
     ONE,
-    PACKED,
     POINTS,
-    TARGET,
     WIDE,
     WINOGRAD,
     WINOGRAD_4X4,
     LargeSums,
     extremes,
     layers,
-    window_layer,
 )
 from support.examples import beyond_the_simplest, either, without_shrinking
 from support.preferred import preferred
 from support.tflite_builder import ModelBuilder
 from support.weighted_models import ACTIVATIONS, Layer, window_out
 
-BOARD = "arm/mps2_an386"
 BATCH = 10
 KINDS = ("CONV_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
-
-
-def check(
-    cases: Sequence[tuple[bytes, np.ndarray]],
-    board: str = BOARD,
-    opt: str | Sequence[str] | None = None,
-    names: Collection[str] = NAMES,
-) -> None:
-    """Fails unless all models, in one image, give the reference's bytes, with some of the DSP extension's kernels.
-
-    Args:
-        cases: The models, and their inputs.
-        board: The board.
-        opt: The preference; several ones take turns.
-        names: The kernels.
-    """
-    opts = itertools.cycle([opt] if opt is None or isinstance(opt, str) else opt)
-    modules = [aboard.compile(model, board=board, name=f"m{i}", opt=next(opts)) for i, (model, _) in enumerate(cases)]
-    for module in modules:
-        assert {node.implementation for node in module.manifest.nodes} <= set(names)
-    with tempfile.TemporaryDirectory() as folder:
-        project = aboard.create(modules, board=board, path=Path(folder) / "project")
-        project.build()
-        with project.session() as device:
-            for number, (model, x) in enumerate(cases):
-                (wanted,) = oracle.tflm(model, x)
-                np.testing.assert_array_equal(device.run(x, model=f"m{number}"), wanted, err_msg=f"model {number}")
 
 
 @without_shrinking(either(5, 1))
@@ -103,26 +62,6 @@ def pointwise(depth: int, channels: int, zero_point: int = -128) -> Layer:
     options = {"Padding": "VALID", "StrideH": 1, "StrideW": 1}
     shapes = (1, 1, 3, depth), (channels, 1, 1, depth), (1, 1, 3, channels)
     return Layer("CONV_2D", *shapes, 0, options, zero_point_out=zero_point)
-
-
-def rows_of(cols: int, stride: int, zero_point: int = -128) -> Layer:
-    options = {"Padding": "SAME", "StrideH": stride, "StrideW": stride, "DepthMultiplier": 1}
-    shape_out = (1, -(-5 // stride), -(-cols // stride), 4)
-    shapes = (1, 5, cols, 4), (1, 3, 3, 4), shape_out
-    return Layer("DEPTHWISE_CONV_2D", *shapes, 3, options, zero_point_out=zero_point)
-
-
-def depthwise(rows: int, cols: int, channels: int, activation: str = "NONE") -> Layer:
-    options = {"Padding": "SAME", "StrideH": 1, "StrideW": 1, "DepthMultiplier": 1}
-    options["FusedActivationFunction"] = activation
-    shapes = (1, rows, cols, channels), (1, 3, 3, channels), (1, rows, cols, channels)
-    return Layer("DEPTHWISE_CONV_2D", *shapes, 3, options)
-
-
-def apart(cols: int, zero_point: int) -> Layer:
-    options = {"Padding": "VALID", "StrideH": 2, "StrideW": 2, "DepthMultiplier": 1}
-    shapes = (1, 6, cols, 8), (1, 3, 3, 8), (1, 2, (cols - 1) // 2, 8)
-    return Layer("DEPTHWISE_CONV_2D", *shapes, 3, options, zero_point_out=zero_point)
 
 
 #: Zero points and preferences: each pair in an image of its own; in every run two pairs take turns in one image.
@@ -152,86 +91,6 @@ def test_matrices_with_a_scale_for_each_channel(opt: str) -> None:
     drawn += [dataclasses.replace(dense(37, 6), outlier=outlier) for outlier in (2**30, -(2**30))]
     with strategy.forced(preferred(*NAMES)):
         check([(layer.model(), layer.input()) for layer in drawn], opt=opt)
-
-
-@pytest.mark.parametrize("zero_points", either([(-128,), (5,)], [(-128, 5)]))
-def test_every_size_of_block(zero_points: tuple[int, ...]) -> None:
-    zero = itertools.cycle(zero_points)
-    drawn = [rows_of(cols, 1, next(zero)) for cols in (1, 2, 3, 4, 5, 6, 7, 10, 12, 17)]
-    drawn += [rows_of(cols, 2, next(zero)) for cols in (2, 3, 5, 8, 10, 13, 24, 26)]
-    check([(layer.model(), layer.input()) for layer in drawn])
-
-
-def in_strips(rows: int) -> strategy.Rule:
-    """Returns a rule that computes depthwise layers in strips of so many rows."""
-
-    def rule(explained: strategy.Explanation) -> Implementation:
-        (found,) = (c.implementation for c in explained.candidates if c.implementation.name == DSP)
-        return found.at(ChosenPoint({"strip": rows}, GIVEN))
-
-    return rule
-
-
-@pytest.mark.parametrize("rows", [1, 2])
-def test_strips_of_few_rows(rows: int) -> None:
-    # Every way through the loops over columns; the last strip of two has one row. One, two and more groups of channels.
-    zero = itertools.cycle((-128, 5))
-    drawn = [rows_of(cols, 1, next(zero)) for cols in (1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7, 8, 9)]
-    drawn += [dataclasses.replace(depthwise(height, 5, 12), zero_point_out=next(zero)) for height in (1, 1, 2, 2, 3, 6)]
-    drawn += [depthwise(4, 6, 8, "RELU_N1_TO_1")]
-    # Windows two pixels apart: padding on the left, on the right, on both sides and on none.
-    drawn += [rows_of(cols, 2, next(zero)) for cols in (3, 3, 4, 4, 5, 6, 7, 8, 9)]
-    drawn += [apart(cols, next(zero)) for cols in (5, 5, 6, 7, 8, 9)]
-    with strategy.forced(in_strips(rows)):
-        check([(layer.model(), layer.input()) for layer in drawn], names=[DSP])
-
-
-@pytest.mark.parametrize("rows", [0, 1, 2])
-def test_results_nearly_as_large_as_their_sums(rows: int) -> None:
-    # Their single roundings have no shift: blocks of each size, narrow rows, strips of one and of two rows.
-    drawn = [rows_of(cols, 1) for cols in (1, 2, 3, 4, 5, 6, 7, 10, 17)] + [rows_of(cols, 2) for cols in (3, 5, 8, 13)]
-    drawn += [depthwise(5, 8, 12, "RELU"), apart(9, -128), apart(40, -128)]
-    for layer in drawn:
-        layer.spread = 0.03
-        layer.zero_point_out = -128
-        (node,) = load(layer.model(), name="model").nodes
-        views = [View.whole(shape, 1) for shape in (layer.shape_in, layer.shape_out)]
-        (kernel,) = (each for each in of(node.op) if each.name == DSP)
-        assert kernel.lower(node, [views[0], None, None], [views[1]], TARGET).params["single_rounding"] == 2
-    with strategy.forced(in_strips(rows) if rows else preferred(DSP)):
-        check([(layer.model(), layer.input()) for layer in drawn], names=[DSP])
-
-
-@pytest.mark.parametrize(
-    ("zero_point", "opt"), either([(z, opt) for z in (-128, 5) for opt in ("balanced", "speed", "size")], [(5, "size")])
-)
-def test_every_number_of_words_of_two_taps(zero_point: int, opt: str) -> None:
-    # Blocks of one to three sums, the last one of each size, and one to five words of taps; strides, dilations.
-    drawn = [window_layer((3, cols, 5), (2, taps)) for cols, taps in [(3, 5), (4, 2), (5, 6), (7, 3), (12, 5), (14, 9)]]
-    drawn += [window_layer((5, 14, 3), (3, taps), 2) for taps in (3, 8)]
-    drawn += [window_layer((5, 13, 6), (3, taps), 1, dilation) for taps, dilation in ((3, 2), (5, 3))]
-    for layer in drawn:
-        layer.zero_point_out = zero_point
-    with strategy.forced(preferred(PACKED)):
-        check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=[PACKED])
-
-
-@pytest.mark.parametrize("opt", either(["balanced", "speed", "size"], ["size"]))
-def test_windows_of_one_column(opt: str) -> None:
-    # Blocks of six results, with and without a first one of fewer, pairs and single results; odd and even taps.
-    drawn = [
-        window_layer((rows + taps - 1, cols, channels), (taps, 1), padding="VALID")
-        for taps, rows, cols, channels in [
-            (2, 6, 1, 3), (3, 7, 2, 5), (4, 11, 1, 8), (5, 12, 1, 16), (6, 1, 3, 4), (7, 3, 1, 5), (8, 4, 2, 2),
-            (10, 15, 1, 32), (15, 1, 1, 6), (21, 9, 1, 3), (32, 8, 1, 2),
-        ]
-    ]  # fmt: skip
-    zero = itertools.cycle((-128, 5))
-    for layer in drawn:
-        layer.zero_point_out = next(zero)
-    drawn[4].options = {**drawn[4].options, "FusedActivationFunction": "RELU_N1_TO_1"}
-    with strategy.forced(preferred(COLUMN)):
-        check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=[COLUMN])
 
 
 def shallow(depth: int, channels: int, activation: str = "NONE", rows: int = 10) -> Layer:
