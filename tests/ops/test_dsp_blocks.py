@@ -190,6 +190,8 @@ def test_tiles_of_four_by_four() -> None:
     layer = Layer("CONV_2D", (2, 9, 9, 8), (4, 3, 3, 8), (2, 9, 9, 4), 0, OPTIONS, zero_point_out=-128)
     (node,) = load(layer.model(), name="m").nodes
     tiles_of, views = kernel(node, WINOGRAD_4X4), [View.whole(s, 1) for s in (layer.shape_in, layer.shape_out)]
+    reason = "is for -opt=speed: its scratch and weights are several times those of other kernels"
+    assert tiles_of.refuses(node, TARGET) == reason
     assert tiles_of.row_wise(node) == RowWise(4)
     assert [tiles_of.growth(node, rows) for rows in (1, 4, 6)] == [4.0, 1.0, 4 / 3]
     assert tiles_of.overlap(node, [views[0]], [views[1]]) is None

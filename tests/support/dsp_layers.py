@@ -103,13 +103,18 @@ def large_sums(draw: st.DrawFn) -> LargeSums:
 
 def implementations(node: Node) -> list[Implementation]:
     """Returns the implementations with the DSP extension that accept a node."""
-    return [i for i in of(node.op) if i.name in NAMES and i.refuses(node, TARGET) is None]
+    return [i for i in of(node.op) if i.name in NAMES and i.refuses(node, _target(i.name)) is None]
+
+
+def _target(name: str) -> Target:
+    """Returns the target of a kernel, one of which is for `-opt=speed` alone."""
+    return TARGET.overridden({"opt": "speed"}) if name == WINOGRAD_4X4 else TARGET
 
 
 def refusal(layer: Layer, name: str) -> str | None:
     """Returns why a layer is not for an implementation; None when it is."""
     (node,) = load(layer.model(), name="model").nodes
-    return next(i for i in of(node.op) if i.name == name).refuses(node, TARGET)
+    return next(i for i in of(node.op) if i.name == name).refuses(node, _target(name))
 
 
 def window_layer(

@@ -64,6 +64,8 @@ class DspWinograd4x4S8(Convolution):
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
+        if target.opt != "speed":
+            return "is for -opt=speed: its scratch and weights are several times those of other kernels"
         return refusal(node, _LEFT)
 
     @override
