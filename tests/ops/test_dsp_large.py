@@ -78,10 +78,11 @@ def test_few_channels_take_as_few_cycles_as_they_can(inputs: int, outputs: int, 
 def test_what_is_left_to_other_kernels() -> None:
     matrix = Layer("FULLY_CONNECTED", (1, 64), (4, 64), (1, 4), 0)
     changed = dataclasses.replace
-    whole = "is for sums that dsp_s8 cannot take, and for samples of no whole tap groups"
+    whole = "is for sums that dsp_s8 cannot take, and for long samples of no whole tap groups"
     assert refusal(matrix, LARGE) == whole
     assert refusal(matrix, ONE) == "is for less than 4 channels"
-    assert refusal(changed(matrix, shape_in=(1, 63), shape_weights=(4, 63)), LARGE) is None
+    assert refusal(changed(matrix, shape_in=(1, 63), shape_weights=(4, 63)), LARGE) == whole
+    assert refusal(changed(matrix, shape_in=(1, 257), shape_weights=(4, 257)), LARGE) is None
     one = changed(matrix, shape_weights=(1, 64), shape_out=(1, 1))
     assert refusal(one, ONE) is None
     assert refusal(one, DSP) == refusal(one, LARGE) == "is for two channels or more"

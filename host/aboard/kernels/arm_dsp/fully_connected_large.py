@@ -13,7 +13,7 @@ from aboard.ir import Array, Node
 from aboard.kernels import loops
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_dsp import dot, large_sums
-from aboard.kernels.arm_dsp.fully_connected import DspS8
+from aboard.kernels.arm_dsp.fully_connected import MOST_STAGED, DspS8
 from aboard.kernels.contract import (
     ConstantArg,
     Implementation,
@@ -102,9 +102,11 @@ class DspLargeS8(_Dsp):
         if not dot.fits_swar(packing.matrix(node, op.AXIS)):
             return "has weights of -128"
         # DspS8 widens samples that are no whole tap groups into scratch, which one or two blocks do not pay for.
-        if node.input(WEIGHTS).shape[1] % dot.TAP_GROUP or DspS8().refuses(node, target):
+        # Of short samples what is around the products of a block costs more.
+        inputs = node.input(WEIGHTS).shape[1]
+        if (inputs > MOST_STAGED and inputs % dot.TAP_GROUP) or DspS8().refuses(node, target):
             return None
-        return f"is for sums that {DspS8.name} cannot take, and for samples of no whole tap groups"
+        return f"is for sums that {DspS8.name} cannot take, and for long samples of no whole tap groups"
 
 
 @implements
