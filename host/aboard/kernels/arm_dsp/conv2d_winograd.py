@@ -9,6 +9,7 @@ exact modulo 2**32, so that four times the sum of a result must fit int32, and n
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -59,26 +60,50 @@ _TRANSFORMATION = np.array([[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]])
 _FACTOR = 4
 
 
+class WinogradTiles(Convolution):
+    """int8, 3x3: two tiles side by side, and four channels at once.
+
+    Attributes:
+        height: Rows of results of a tile.
+        results: Columns of results of two tiles.
+    """
+
+    exact = True
+    keys = frozenset({"arm_dsp"})
+    height: ClassVar[int]
+    results: ClassVar[int]
+
+    @override
+    def row_wise(self, node: Node) -> RowWise:
+        return RowWise(self.height)
+
+    @override
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        """Further rows of results are written before tiles on the right read their first rows of the operand."""
+        return None
+
+    @override
+    def rolling_cost(self, node: Node) -> float:
+        """Counts the rows of the windows of two tiles."""
+        rows, cols = node.output.shape[1:3]
+        return -(-rows // self.height) * -(-cols // self.results) * (self.height + 2) * ROLLING_ROW_COST
+
+    @override
+    def growth(self, node: Node, rows: int) -> float:
+        """Counts rows of tiles that are computed for nothing."""
+        return -(-rows // self.height) * self.height / rows
+
+
 @implements
-class DspWinogradS8(Convolution):
+class DspWinogradS8(WinogradTiles):
     """int8, 3x3: two tiles of 2x2 results and four channels at once, transformed weights of 16 bits."""
 
     name = "dsp_winograd_s8"
-    exact = True
-    keys = frozenset({"arm_dsp"})
+    height, results = HEIGHT, RESULTS
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
         return refusal(node, _FACTOR)
-
-    @override
-    def row_wise(self, node: Node) -> RowWise:
-        return RowWise(HEIGHT)
-
-    @override
-    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """A tile's second row of results is written before tiles on the right read their first rows of the operand."""
-        return None
 
     @override
     def overwrites_rows(self, node: Node) -> tuple[int, ...]:
@@ -86,17 +111,6 @@ class DspWinogradS8(Convolution):
         padding, same = op.attributes(node).padding, node.input(INPUT).shape == node.output.shape
         few = node.output.shape[3] <= _EDGE_CHANNELS
         return (INPUT,) if same and few and (padding.top, padding.left) == (1, 1) else ()
-
-    @override
-    def rolling_cost(self, node: Node) -> float:
-        """Counts the rows of the windows of two tiles."""
-        rows, cols = node.output.shape[1:3]
-        return -(-rows // HEIGHT) * -(-cols // RESULTS) * (HEIGHT + 2) * ROLLING_ROW_COST
-
-    @override
-    def growth(self, node: Node, rows: int) -> float:
-        """Counts rows without a second one, which are computed as two."""
-        return (rows + rows % HEIGHT) / rows
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:

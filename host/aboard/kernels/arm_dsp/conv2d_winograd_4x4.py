@@ -15,15 +15,13 @@ from typing_extensions import override
 from aboard.ir import Node
 from aboard.kernels.arm_dsp import dot
 from aboard.kernels.arm_dsp.conv2d_blocks import CHANNELS
-from aboard.kernels.arm_dsp.conv2d_winograd import TILES, depth, layer_of, packed, refusal, steps
+from aboard.kernels.arm_dsp.conv2d_winograd import TILES, WinogradTiles, depth, layer_of, packed, refusal, steps
 from aboard.kernels.contract import (
-    ROLLING_ROW_COST,
     ConstantArg,
     InputArg,
     KernelCall,
     OutputArg,
     PackedConstant,
-    RowWise,
     Scratch,
     ScratchArg,
 )
@@ -31,7 +29,6 @@ from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.registry import implements
 from aboard.kernels.view import View
 from aboard.kernels.weights import view
-from aboard.kernels.windowed import Convolution
 from aboard.ops.weighted import INPUT
 from aboard.target import Target
 
@@ -55,38 +52,17 @@ _PRODUCT, _RESULT, _INPUT = 72, 740, 440
 
 
 @implements
-class DspWinograd4x4S8(Convolution):
+class DspWinograd4x4S8(WinogradTiles):
     """int8, 3x3: two tiles of 4x4 results and four channels at once, transformed weights of 16 bits."""
 
     name = "dsp_winograd_4x4_s8"
-    exact = True
-    keys = frozenset({"arm_dsp"})
+    height, results = HEIGHT, RESULTS
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
         if target.opt != "speed":
             return "is for -opt=speed: its scratch and weights are several times those of other kernels"
         return refusal(node, _LEFT)
-
-    @override
-    def row_wise(self, node: Node) -> RowWise:
-        return RowWise(HEIGHT)
-
-    @override
-    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """Further rows of results are written before tiles on the right read their first rows of the operand."""
-        return None
-
-    @override
-    def rolling_cost(self, node: Node) -> float:
-        """Counts the rows of the windows of two tiles."""
-        rows, cols = node.output.shape[1:3]
-        return -(-rows // HEIGHT) * -(-cols // RESULTS) * (HEIGHT + 2) * ROLLING_ROW_COST
-
-    @override
-    def growth(self, node: Node, rows: int) -> float:
-        """Counts rows of tiles that are computed for nothing."""
-        return -(-rows // HEIGHT) * HEIGHT / rows
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:

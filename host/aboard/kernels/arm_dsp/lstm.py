@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
@@ -63,13 +64,13 @@ class _Dsp(LstmKernel):
             return "products of gates may exceed 31 bits"
         return None
 
+    @abstractmethod
     def fits(self, scale: tuple[int, int], largest: int) -> bool:
         """Returns whether sums of an absolute value of at most `largest` can be rescaled."""
-        raise NotImplementedError
 
+    @abstractmethod
     def scale(self, scale: tuple[int, int]) -> Literal:
         """Returns the parameter that rescales the sums of a gate."""
-        raise NotImplementedError
 
     def packed(self, node: Node) -> Array:
         """Returns the words of all units: those of the input's products, then those of the hidden state's."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 
 from typing_extensions import override
@@ -19,9 +20,9 @@ class _Indexed(Implementation):
     name = "portable"
     function: str
 
+    @abstractmethod
     def fields(self, node: Node) -> Mapping[str, Literal]:
         """Returns the parameters beside the size of an element."""
-        raise NotImplementedError
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
