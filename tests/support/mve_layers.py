@@ -160,8 +160,11 @@ def convolutions(draw: st.DrawFn) -> Layer:
             {"direct": [4, 16, 20, 32, 60, 64], "line buffer": [16, 32, 48], "im2col": [1, 2, 3, 4, 5, 10]}[source]
         )
     )
-    window = (1, 1) if source == "direct" else (draw(st.integers(1, 4)), draw(st.integers(2, 5)))
-    strides, padding = (draw(st.integers(1, 2)), draw(st.integers(1, 2))), draw(st.sampled_from(["SAME", "VALID"]))
+    # Windows of a line buffer share pixels while they are wider than their stride.
+    widest, furthest = (7, 3) if source == "line buffer" else (5, 2)
+    window = (1, 1) if source == "direct" else (draw(st.integers(1, 4)), draw(st.integers(2, widest)))
+    strides = (draw(st.integers(1, 2)), draw(st.integers(1, furthest)))
+    padding = draw(st.sampled_from(["SAME", "VALID"]))
     size = (draw(st.integers(window[0], 9)), draw(st.integers(window[1], 13)))
     out = [window_out(*axis, 1, padding) for axis in zip(size, window, strides, strict=True)]
     batch, channels = draw(st.integers(1, 2)), draw(st.sampled_from([2, 4, 6, 8, 10, 12]))
@@ -222,6 +225,7 @@ def forms() -> dict[str, tuple[Layer, str, dict[str, int]]]:
         "four pixels": (_conv((5, 7), 1, 20, 8), four, {"source": 0, "joined": 1}),
         "four pixels in rows": (_conv((6, 9), 1, 20, 8, stride=2), four, {"source": 0, "joined": 0}),
         "four pixels from a line buffer": (_conv((6, 9), 3, 16, 16), four, {"source": 1}),
+        "four pixels a stride apart": (_conv((6, 13), 5, 16, 16, stride=2), four, {"taps": 5, "phases": 2}),
         "four pixels of im2col columns": (_conv((6, 9), 3, 10, 10, "VALID"), four, {"source": 2, "joined": 1}),
         "four pixels of im2col columns from a line buffer": (
             _conv((6, 9), 3, 10, 10),

@@ -12,8 +12,8 @@
  * Literals: `pairs` of channels, `chunks`, `distance` (bytes from one pixel to the next), and `single`, `shift`,
  * `zero_point` and `ends` of the epilogue; `near` is 1 if the offset of a load reaches the fourth pixel, and `grouped`
  * if there is a loop over groups of four pixels, whose weights are `stream` bytes, and whose results are `skip` bytes
- * apart; for gathered windows `step` (bytes from one to the next); for windows also `taps`, `rows` and `advance` (bytes
- * from one row to the next).
+ * apart; for gathered windows `step` (bytes from one to the next); for windows also `taps`, `phases`, `rows` and
+ * `advance` (bytes from one row to the next).
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_H
 #define ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_H
@@ -296,15 +296,17 @@
 
 /** A further tap: windows are one pixel further, of which three are already loaded. */
 #define ABOARD_MVE_FOUR_PIXELS_SLIDE(tap, number, a, b, c, d) \
-    ".if %c[taps] > " tap "\n\t" \
+    ".if aboard_taps > " tap "\n\t" \
     ABOARD_MVE_FOUR_PIXELS_PIXEL(d, number) \
     ABOARD_MVE_FOUR_PIXELS_NEXT(a, b, c, d) \
     ".endif\n\t"
 
-/** A row of the windows. By `aboard_kept`, the very first chunk is in q5, as for all channels. */
+/** A row of the windows. Windows with a stride share every second pixel, or every third: of each phase, the taps that are
+ * as far apart as windows follow each other. By `aboard_kept`, the very first chunk is in q5, as for all channels. */
 #define ABOARD_MVE_FOUR_PIXELS_ROW \
     ".set aboard_chunk, 0\n\t" \
-    ".rept %c[chunks]\n\t" \
+    ".rept %c[chunks] * %c[phases]\n\t" \
+    ".set aboard_taps, (%c[taps] + %c[phases] - 1 - aboard_chunk / %c[chunks]) / %c[phases]\n\t" \
     ABOARD_MVE_FOUR_PIXELS_PIXEL("q1", "1") \
     ABOARD_MVE_FOUR_PIXELS_PIXEL("q2", "2") \
     ABOARD_MVE_FOUR_PIXELS_PIXEL("q3", "3") \
@@ -322,7 +324,7 @@
     ".set aboard_chunk, aboard_chunk + 1\n\t" \
     ".endr\n\t"
 
-/** Instructions of a chunk apart from its taps, of a tap, of a further chunk of a run and of an epilogue; lines of the
+/** Instructions of a chunk of a phase apart from its taps, of a tap, of a further chunk of a run and of an epilogue; lines of the
  * text of a row. */
 #define ABOARD_MVE_FOUR_PIXELS_CHUNK_LENGTH 3
 #define ABOARD_MVE_FOUR_PIXELS_TAP_LENGTH 11

@@ -43,7 +43,8 @@ typedef struct {
     int32_t joined;   /**< 1: rows of the result are contiguous, and for DIRECT also rows of the input; 2: as 1, except
                            at the end of a rolling buffer. */
     int32_t rows;     /**< Rows of a window in a line buffer, else 1. */
-    int32_t taps;     /**< Pixels of a window's row if neighbouring windows share loads, else 1; at most 5. */
+    int32_t taps;     /**< Pixels of a window's row if neighbouring windows share loads, else 1; at most 5 by phase. */
+    int32_t phases;   /**< Pixels from one window to the next if they share loads, else 1. */
     int32_t chunks;   /**< Chunks of a tap. */
     int32_t distance; /**< Bytes from one window to the next, a multiple of 4. */
     int32_t exact;    /**< 1: a window is as long as its chunks. */
@@ -149,7 +150,7 @@ ABOARD_INLINE int32_t aboard_four_pixels_grouped(const aboard_conv2d_four_pixels
     __asm__ volatile(text length \
                      : [x] "+r"(x), [x2] "+r"(table), [w] "+r"(w), [out] "+r"(out), [left] "=&r"(left) \
                      : [pairs] "i"(aboard_four_pixels_channels(p) / 2), [chunks] "i"(p->chunks), [distance] "i"(p->distance), \
-                       [taps] "i"(p->taps), [rows] "i"(p->rows), [advance] "i"(advance), \
+                       [taps] "i"(p->taps), [phases] "i"(p->phases), [rows] "i"(p->rows), [advance] "i"(advance), \
                        [words] "i"(p->words), [begun] "i"(p->begun), [ends] "i"(p->ends), [held] "i"(held), [step] "i"(step), [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
                        [zero_point] "i"(p->epilogue.zero_point), [near] "i"(aboard_four_pixels_near(p)), \
                        [grouped] "i"(aboard_four_pixels_grouped(p)), [stream] "i"(aboard_four_pixels_stream(p)), \
@@ -182,7 +183,8 @@ ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, 
                                       const aboard_four_pixels_table_t *table, int8_t *out) {
     const int32_t advance =
         p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER ? aboard_mve_line_buffer_stride(&p->line_buffer) : 0;
-    const int32_t row = p->chunks * (ABOARD_MVE_FOUR_PIXELS_CHUNK_LENGTH + ABOARD_MVE_FOUR_PIXELS_TAP_LENGTH * p->taps);
+    const int32_t row =
+        p->chunks * (ABOARD_MVE_FOUR_PIXELS_CHUNK_LENGTH * p->phases + ABOARD_MVE_FOUR_PIXELS_TAP_LENGTH * p->taps);
     const int32_t held = aboard_four_pixels_held(p);
     const int32_t step = 0;
     const int32_t copies = 1 + p->words;
@@ -219,6 +221,23 @@ ABOARD_INLINE void aboard_four_pixels_gathered(const aboard_conv2d_four_pixels_m
 
 #else
 
+/** Adds a row of four windows from `x` on to the sums of two channels, and returns the weights behind those of the row.
+ */
+ABOARD_INLINE const int8_t *aboard_four_pixels_row(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x,
+                                                   const int8_t *w, int32_t *sums) {
+    for (int32_t chunk = 0; chunk < p->chunks * p->phases; ++chunk) {
+        const int32_t taps = (p->taps + p->phases - 1 - chunk / p->chunks) / p->phases;
+        for (int32_t tap = 0; tap < taps; ++tap) {
+            for (int32_t lane = 0; lane < 8; ++lane) {
+                const int8_t *const from = x + (lane / 2 + tap) * p->distance + chunk * ABOARD_MVE_CHUNK;
+                sums[lane] += aboard_mve_chunk(from, w + lane % 2 * ABOARD_MVE_CHUNK);
+            }
+            w += 2 * ABOARD_MVE_CHUNK;
+        }
+    }
+    return w;
+}
+
 /** Computes all channels of four pixels, whose first window is at `x`. */
 ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, const int8_t *w,
                                       const aboard_four_pixels_table_t *table, int8_t *out) {
@@ -232,14 +251,8 @@ ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, 
             memcpy(begin, w, sizeof(begin));
             w += sizeof(begin);
         }
-        for (int32_t at = 0; at < p->rows * p->chunks * p->taps; ++at) {
-            const int32_t tap = at % p->taps;
-            const int32_t chunk = at / p->taps % p->chunks;
-            const int8_t *const from = x + at / p->taps / p->chunks * advance + chunk * ABOARD_MVE_CHUNK;
-            for (int32_t lane = 0; lane < 8; ++lane) {
-                sums[lane] += aboard_mve_chunk(from + (lane / 2 + tap) * p->distance, w + lane % 2 * ABOARD_MVE_CHUNK);
-            }
-            w += 2 * ABOARD_MVE_CHUNK;
+        for (int32_t row = 0; row < p->rows; ++row) {
+            w = aboard_four_pixels_row(p, x + row * advance, w, sums);
         }
         for (int32_t channel = 0; channel < 2; ++channel) {
             const size_t bytes = p->begun ? 8 : 12;

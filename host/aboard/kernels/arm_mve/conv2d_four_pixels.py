@@ -37,7 +37,8 @@ QUAD, _ALTERNATING = 4, (0, 2, 1, 3)
 #: Largest offset of a load, of a scattered result, and largest distance between rows of a window.
 _MAX_OFFSET, _MAX_SCATTER, _MAX_ADVANCE = 508, 0xFFFF, 4095
 
-#: Instructions of a chunk apart from its taps, of a tap and of an epilogue, and bytes of one: of the longer loop.
+#: Instructions of a chunk of a phase apart from its taps, of a tap and of an epilogue, and bytes of one: of the longer
+#: loop.
 _CHUNK, _TAP, _EPILOGUE, _INSTRUCTION = 3, 11, 18, 4
 
 #: Chunks times taps of windows in a line buffer without a loop over rows: ABOARD_FOUR_PIXELS_UNROLLED.
@@ -61,7 +62,7 @@ _LEAST_PIXELS = 3
 #: Pixels that may be computed for each pixel of the result, before more rows at once are preferred.
 _MOST_GROWTH = 1.07
 
-#: Widest window for which neighbouring windows share loads.
+#: Most taps of a phase for which neighbouring windows share loads.
 _MAX_TAPS = 5
 
 
@@ -84,6 +85,7 @@ class FourPixels:
         cols: Pixels of a row of the line buffer; 0 without a line buffer.
         rows: Rows of a window in the line buffer, else 1.
         taps: Pixels of a window's row if neighbouring windows share loads, else 1.
+        phases: Pixels from one window to the next if they share loads, else 1: they share every so many pixels.
         chunks: Chunks of a tap.
         distance: Bytes from one window to the next.
         exact: True if a window is as long as its chunks.
@@ -104,6 +106,7 @@ class FourPixels:
     chunks: int
     distance: int
     exact: bool
+    phases: int = 1
     copies: bool = False
     keeps: bool = True
     words: bool = False
@@ -133,7 +136,7 @@ class FourPixels:
 
     def params(self) -> Mapping[str, Literal]:
         """Returns the fields of `aboard_conv2d_four_pixels_mve_t` after the views."""
-        names = ("source", "joined", "rows", "taps", "chunks", "distance", "exact", "words", "begun", "ends")
+        names = ("source", "joined", "rows", "taps", "phases", "chunks", "distance", "exact", "words", "begun", "ends")
         return {name: int(getattr(self, name)) for name in names} | {"unit": self.gather.unit if self.gather else 0}
 
     def scratch(self, buffer_bytes: int) -> Scratch:
@@ -198,7 +201,7 @@ def priced(node: Node, found: FourPixels, y: View, result: EpilogueMve, price: f
         price: Instructions that a byte of flash must save.
     """
     channels, runs = y.channels // groups(node), math.ceil(y.rows * y.cols / PIXELS)
-    row = found.chunks * (_CHUNK + _TAP * found.taps)
+    row = sums_of_row(found)
     unrolled = is_unrolled(found)
     # Sums of a loop over rows must begin with something.
     negative = not result.is_single and bool(np.all(result.rows[-1] < 0))
@@ -213,6 +216,11 @@ def priced(node: Node, found: FourPixels, y: View, result: EpilogueMve, price: f
     # A further chunk takes the register that holds results, and the fourth pixel is read again.
     saved = _SAVED - (_AGAIN if found.source is not Source.LINE_BUFFER and found.chunks > 1 else 0)
     return replace(copies, words=saved * groups(node) * (channels // QUAD) * runs >= price * code)
+
+
+def sums_of_row(found: FourPixels) -> int:
+    """Returns the instructions of the sums of a row of four windows and two channels."""
+    return found.chunks * (_CHUNK * found.phases + _TAP * found.taps)
 
 
 def is_unrolled(found: FourPixels) -> bool:
@@ -240,7 +248,8 @@ def _direct(node: Node, x: View, y: View) -> FourPixels | None:
         return None
     joined = _joined(x, y) if attrs.strides == (1, 1) else 0
     exact = x.channels % CHUNK == 0
-    return FourPixels(Source.DIRECT, joined, 0, 1, 1, chunks, distance, exact, not exact or y.cols % PIXELS > 0)
+    copies = not exact or y.cols % PIXELS > 0
+    return FourPixels(Source.DIRECT, joined, 0, 1, 1, chunks, distance, exact, copies=copies)
 
 
 def _line_buffer(node: Node, x: View, y: View, *, sliding: bool) -> FourPixels | None:
@@ -249,15 +258,17 @@ def _line_buffer(node: Node, x: View, y: View, *, sliding: bool) -> FourPixels |
         return None
     stride, depth = attrs.strides[1], x.channels
     cols = (y.cols - 1) * stride + width
-    shared = sliding and stride == 1 and 1 < width <= _MAX_TAPS
-    taps, run = (width, depth) if shared else (1, width * depth)
+    shared = sliding and stride < width <= _MAX_TAPS * stride
+    taps, phases, run = (width, stride, depth) if shared else (1, 1, width * depth)
     distance = stride * depth
-    furthest = (PIXELS + taps - 2) * distance + run - CHUNK
+    # The last pixel that a window has more than the one before: of all phases, the furthest.
+    furthest = (PIXELS - 1) * distance + (taps - 1) * depth + run - CHUNK
     if furthest > _MAX_OFFSET or cols * depth > _MAX_ADVANCE:
         return None
     return FourPixels(
-        Source.LINE_BUFFER, 0, cols, height, taps, run // CHUNK, distance, exact=True, keeps=keeps_lines(node, y)
-    )
+        Source.LINE_BUFFER, 0, cols, height, taps, run // CHUNK, distance, exact=True, phases=phases,
+        keeps=keeps_lines(node, y),
+    )  # fmt: skip
 
 
 def _im2col(node: Node, x: View, y: View) -> FourPixels | None:
@@ -322,8 +333,9 @@ def pack(found: FourPixels, matrix: Array, result: EpilogueMve) -> PackedConstan
         matrix, constants = matrix[order], constants[order]
     by_row = matrix.reshape(len(matrix) * rows, -1)
     full = padded(by_row.T, found.taps * CHUNK).T
-    vectors = full.reshape(pairs, 2, rows, found.taps, found.chunks, CHUNK)
-    weights = np.ascontiguousarray(vectors.transpose(0, 2, 4, 3, 1, 5)).reshape(pairs, -1).view(np.int8)
+    vectors = full.reshape(pairs, 2, rows, found.taps, found.chunks, CHUNK).transpose(0, 2, 4, 3, 1, 5)
+    phases = [vectors[:, :, :, phase :: found.phases] for phase in range(found.phases)]
+    weights = np.concatenate([each.reshape(pairs, rows, -1) for each in phases], 2).reshape(pairs, -1).view(np.int8)
     words = np.ascontiguousarray(constants.astype("<i4"))
     begin = np.repeat(words[:, :1], PIXELS, 1) if found.begun else words[:, :0]
     tail = words[:, 1:] if found.begun else words

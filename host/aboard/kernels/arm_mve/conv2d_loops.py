@@ -7,7 +7,15 @@ from math import ceil
 
 from aboard.ir import Node
 from aboard.kernels.arm_mve import loops
-from aboard.kernels.arm_mve.conv2d_four_pixels import PIXELS, FourPixels, Source, is_unrolled, keeps_lines, scattered
+from aboard.kernels.arm_mve.conv2d_four_pixels import (
+    PIXELS,
+    FourPixels,
+    Source,
+    is_unrolled,
+    keeps_lines,
+    scattered,
+    sums_of_row,
+)
 from aboard.kernels.arm_mve.epilogue import LANES, EpilogueMve
 from aboard.kernels.view import View
 from aboard.kernels.windowed import groups
@@ -54,7 +62,7 @@ def _sums(found: FourPixels) -> int:
     """Returns the instructions of the sums of four pixels and two channels."""
     if found.source is not Source.LINE_BUFFER:
         return 14 * found.chunks - (3 if _reads_again(found) else 4)
-    rows = found.rows * (found.chunks * (3 + 11 * found.taps) + 1)
+    rows = found.rows * (sums_of_row(found) + 1)
     return rows if is_unrolled(found) else rows + 2 * found.rows + 2 + (0 if found.begun else 8)
 
 
