@@ -71,8 +71,8 @@ ABOARD_INLINE void aboard_four_pixels_line_buffer(const aboard_conv2d_four_pixel
  * @param p           Parameters; a single group, and contiguous rows of a window.
  * @param in, out     Different memory. Any views, including rolling buffers; for DIRECT at multiples of 4 bytes.
  * @param weights     For every two channels of a group [rows][phases][chunks][taps of a phase][2][16], padded with
- * zeros, and [2][3] words: the constants of the epilogue. By `begun`, [2][4] words of biases come first, and [2][2] words of other
- * constants last. By `ends`, two words follow.
+ * zeros, and [2][3] words: the constants of the epilogue. By `begun`, [2][4] words of biases come first, and [2][2]
+ * words of other constants last. By `ends`, two words follow.
  * @param scratch     The line buffer, four im2col columns, and one more vector; for DIRECT, four pixels.
  * @param first, last Rows [first, last) of the result are computed.
  */

@@ -3,10 +3,10 @@
  * @file arm_mve/line_buffer.h
  * The line buffer: the input rows in the receptive field of one row of results, with padding.
  *
- * A line buffer is stored in scratch: rows at a fixed distance, pixels without gaps, padding filled in. Between rows of
- * results it is shifted up by the stride, so that an input row is copied once. It is filled anew for each row of
- * results if rows of a window are not neighbours, of which it contains these alone, and in a cascade. If there is no
- * padding, dilation and group, and the input has this form, the line buffer is the input itself.
+ * A line buffer is stored in scratch: rows at a fixed distance, pixels without gaps, padding filled in. It holds the
+ * windows of a few rows of results; then it is shifted up, so that an input row is copied once. It is filled anew for
+ * each row of results if rows of a window are not neighbours, of which it contains these alone, and in a cascade. If
+ * there is no padding, dilation and group, and the input has this form, the line buffer is the input itself.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_LINE_BUFFER_H
 #define ABOARD_KERNELS_ARM_MVE_LINE_BUFFER_H
@@ -36,6 +36,8 @@ typedef struct {
     int32_t pad_left;
     int32_t cols;       /**< Pixels of a row of the line buffer; 0: the line buffer is the input itself. */
     int32_t keeps;      /**< 1: rows stay from one row of results to the next; 0: all are copied for each. */
+    int32_t lines;      /**< Rows of results whose windows the line buffer holds at once; 1 unless rows are kept, the
+                             input is whole, and the stride is at most the height of a window. */
     int32_t zero_point; /**< Zero point of the input, and value of padding. */
 } aboard_mve_line_buffer_t;
 
@@ -43,8 +45,8 @@ typedef struct {
 
 /** Copies `count` bytes in loops of the core: neither reads nor writes beyond. */
 ABOARD_INLINE void aboard_mve_copy_looped(int8_t *to, const int8_t *from, int32_t count) {
-    const int32_t blocks = count / 64;
-    const int32_t rest = count % 64;
+    const uint32_t blocks = (uint32_t)count / 64;
+    const uint32_t rest = (uint32_t)count % 64;
     /* clang-format off */
     __asm__ volatile("wls lr, %[blocks], 2f\n\t"
                      "1:\n\t"
@@ -70,14 +72,14 @@ ABOARD_INLINE void aboard_mve_copy_looped(int8_t *to, const int8_t *from, int32_
     /* clang-format on */
 }
 
-/** Copies `count` bytes: neither reads nor writes beyond. */
+/** Copies `count` bytes, which may lie over each other if `to` is below: neither reads nor writes beyond. */
 ABOARD_INLINE void aboard_mve_copy(int8_t *to, const int8_t *from, int32_t count) {
-    if (count == 4) {
-        memcpy(to, from, 4);
-        return;
-    }
     if (!__builtin_constant_p(count) || count > 64) {
         aboard_mve_copy_looped(to, from, count);
+        return;
+    }
+    if (count == 4) {
+        memcpy(to, from, 4);
         return;
     }
     for (; count >= 16; count -= 16) {
@@ -120,9 +122,9 @@ ABOARD_INLINE void aboard_mve_fill(int8_t *to, int32_t value, int32_t count) {
 
 #else
 
-/** Copies `count` bytes. */
+/** Copies `count` bytes, which may lie over each other if `to` is below. */
 ABOARD_INLINE void aboard_mve_copy(int8_t *to, const int8_t *from, int32_t count) {
-    memcpy(to, from, (size_t)ABOARD_MAX(count, 0));
+    memmove(to, from, (size_t)ABOARD_MAX(count, 0));
 }
 
 /** Copies `count` bytes; no caller depends on more. */
@@ -149,54 +151,47 @@ ABOARD_INLINE int32_t aboard_mve_line_buffer_stride(const aboard_mve_line_buffer
 
 /** Bytes of scratch for the line buffer; a vector may exceed the last pixel. */
 ABOARD_INLINE int32_t aboard_mve_line_buffer_bytes(const aboard_mve_line_buffer_t *b) {
-    return b->cols == 0 ? 0 : (b->window_height * b->cols * b->in.channels + 31) / 16 * 16;
+    const int32_t rows = b->window_height + (b->lines - 1) * b->stride_h;
+    return b->cols == 0 ? 0 : (rows * b->cols * b->in.channels + 31) / 16 * 16;
 }
 
-/** Copies input row `y` of an image, or padding, into a row of the line buffer. */
-ABOARD_INLINE void aboard_mve_line_buffer_row(const aboard_mve_line_buffer_t *b, const int8_t *in, int32_t image,
-                                              int32_t y, int8_t *to) {
-    const int32_t depth = b->in.channels;
-    if (y < 0 || y >= b->in_height) {
-        aboard_mve_fill(to, b->zero_point, b->cols * depth);
-        return;
-    }
-    const int32_t pixels = ABOARD_MIN(b->in.cols, b->cols - b->pad_left);
-    const int32_t after = b->cols - b->pad_left - pixels;
-    const int8_t *from = aboard_row_s8(&b->in, in, image * b->in_height + y);
-    aboard_mve_fill(to, b->zero_point, b->pad_left * depth);
-    to += b->pad_left * depth;
-    if (b->in.pixel_stride == depth) {
-        aboard_mve_copy(to, from, pixels * depth);
-        to += pixels * depth;
-    } else {
-        for (int32_t x = 0; x < pixels; ++x) {
-            aboard_mve_copy(to, from, depth);
-            to += depth;
-            from += b->in.pixel_stride;
-        }
-    }
-    aboard_mve_fill(to, b->zero_point, after * depth);
-}
-
-/** Like aboard_mve_line_buffer_row for `count` rows of a window; not inlined. */
+/**
+ * Copies input rows of an image from `y` on, or padding, into rows of the line buffer; not inlined.
+ *
+ * @param padded 1: the columns of padding have its value already.
+ */
 ABOARD_SHARED void aboard_mve_line_buffer_rows(const aboard_mve_line_buffer_t *b, const int8_t *in, int32_t image,
-                                               int32_t y, int32_t count, int8_t *to) {
+                                               int32_t y, int32_t count, int32_t padded, int8_t *to) {
+    const int32_t depth = b->in.channels;
+    const int32_t pixels = ABOARD_MIN(b->in.cols, b->cols - b->pad_left);
+    const int32_t before = b->pad_left * depth;
+    const int32_t bytes = pixels * depth;
+    const int32_t stride = b->cols * depth;
     for (int32_t i = 0; i < count; ++i) {
-        aboard_mve_line_buffer_row(b, in, image, y + i * b->dilation_h, to);
-        to += aboard_mve_line_buffer_stride(b);
-    }
-}
-
-/** Shifts the line buffer up by the stride, in ascending order of rows. */
-ABOARD_INLINE void aboard_mve_line_buffer_move(const aboard_mve_line_buffer_t *b, int8_t *line_buffer) {
-    const int32_t stride = aboard_mve_line_buffer_stride(b);
-    for (int32_t row = 0; row + b->stride_h < b->window_height; ++row) {
-        aboard_mve_copy(line_buffer + row * stride, line_buffer + (row + b->stride_h) * stride, stride);
+        if (y < 0 || y >= b->in_height) {
+            aboard_mve_fill(to, b->zero_point, stride);
+        } else {
+            const int8_t *from = aboard_row_s8(&b->in, in, image * b->in_height + y);
+            if (!padded) {
+                aboard_mve_fill(to, b->zero_point, before);
+                aboard_mve_fill(to + before + bytes, b->zero_point, stride - before - bytes);
+            }
+            if (b->in.pixel_stride == depth) {
+                aboard_mve_copy(to + before, from, bytes);
+            } else {
+                for (int32_t x = before; x < before + bytes; x += depth) {
+                    aboard_mve_copy(to + x, from, depth);
+                    from += b->in.pixel_stride;
+                }
+            }
+        }
+        y += b->dilation_h;
+        to += stride;
     }
 }
 
 /**
- * Updates the line buffer for the windows of a row of results.
+ * Updates the line buffer for the windows of a row of results, and of those behind it that it holds too.
  *
  * @param b           Parameters.
  * @param in          Input.
@@ -212,13 +207,19 @@ ABOARD_INLINE const int8_t *aboard_mve_line_buffer(const aboard_mve_line_buffer_
     if (b->cols == 0) {
         return aboard_row_s8(&b->in, in, image * b->in_height + top);
     }
+    const int32_t stride = aboard_mve_line_buffer_stride(b);
+    const int32_t line = row - image * b->out_height;
+    if (b->keeps && line % b->lines != 0) {
+        return line_buffer + line % b->lines * b->stride_h * stride;
+    }
+    const int32_t rows = b->window_height + (ABOARD_MIN(b->lines, b->out_height - line) - 1) * b->stride_h;
     const int32_t kept = ABOARD_MAX(b->window_height - b->stride_h, 0);
-    if (row == image * b->out_height || !b->keeps) {
-        aboard_mve_line_buffer_rows(b, in, image, top, b->window_height, line_buffer);
+    if (line == 0 || !b->keeps) {
+        aboard_mve_line_buffer_rows(b, in, image, top, rows, 0, line_buffer);
     } else {
-        aboard_mve_line_buffer_move(b, line_buffer);
-        aboard_mve_line_buffer_rows(b, in, image, top + kept, b->window_height - kept,
-                                    line_buffer + kept * aboard_mve_line_buffer_stride(b));
+        /* To lower addresses, in ascending order. */
+        aboard_mve_copy(line_buffer, line_buffer + b->lines * b->stride_h * stride, kept * stride);
+        aboard_mve_line_buffer_rows(b, in, image, top + kept, rows - kept, 1, line_buffer + kept * stride);
     }
     return line_buffer;
 }

@@ -93,6 +93,7 @@ def line_buffer(node: Node, x: View, y: View, cols: int) -> dict[str, Literal]:
         "pad_left": attrs.padding.left,
         "cols": cols,
         "keeps": int(four_pixels.keeps_lines(node, y)),
+        "lines": four_pixels.lines_at_once(node, x, y),
         "zero_point": node.input(INPUT).quant.zero_point,
     }
 
@@ -241,7 +242,7 @@ def _four_pixels(
         **found.params(),
         "epilogue": result.params,
     }
-    height = op.window(node)[0]
+    rows = four_pixels.buffered_rows(node, x, y)
     return KernelCall(
         header=four_pixels.HEADER,
         function=found.function + ("_scattered" if four_pixels.scattered(node) else ""),
@@ -252,7 +253,7 @@ def _four_pixels(
             OutputArg(0, "int8_t *"),
             ConstantArg(four_pixels.pack(found, matrix, result)),
             *found.offsets,
-            ScratchArg(found.scratch(scratch_bytes(height, found.cols * x.channels, 0)), "int8_t *"),
+            ScratchArg(found.scratch(scratch_bytes(rows, found.cols * x.channels, 0)), "int8_t *"),
         ),
         rows=y.rows,
         slow_epilogue=not result.is_single,
@@ -306,7 +307,8 @@ def _pixel_pairs(
     keeps = cols > 0 and four_pixels.keeps_lines(node, y)
     # Copies of taps exceed the first column too.
     gap = CHUNK if four_pixels.scattered(node) else 0
-    scratch = Scratch(scratch_bytes(height, cols * x.channels, column) + gap, align=CHUNK, persistent=keeps)
+    rows = four_pixels.buffered_rows(node, x, y)
+    scratch = Scratch(scratch_bytes(rows, cols * x.channels, column) + gap, align=CHUNK, persistent=keeps)
     count = groups(node)
     constants = EpilogueMve(result.form, by_group(result.rows.T, count).T, result.params)
     return KernelCall(

@@ -24,6 +24,7 @@ from aboard.kernels.view import Literal, View
 from aboard.kernels.weights import padded
 from aboard.kernels.windowed import groups
 from aboard.ops import conv2d as op
+from aboard.ops.weighted import INPUT
 from aboard.ops.window import reach
 
 HEADER, FUNCTION = "arm_mve/conv2d_four_pixels.h", "aboard_conv2d_four_pixels_mve"
@@ -61,6 +62,9 @@ _LEAST_PIXELS = 3
 
 #: Pixels that may be computed for each pixel of the result, before more rows at once are preferred.
 _MOST_GROWTH = 1.07
+
+#: Rows of results, beside one, whose windows a line buffer holds, and the share of the operand's rows they may take.
+_MORE_LINES, _SHARE_OF_ROWS = 2, 8
 
 #: Most taps of a phase for which neighbouring windows share loads.
 _MAX_TAPS = 5
@@ -159,6 +163,20 @@ def keeps_lines(node: Node, y: View) -> bool:
     outlive the call: copying them again costs a few per cent of a convolution.
     """
     return dilations(node)[0] == 1 and y.stripe_height == 0
+
+
+def lines_at_once(node: Node, x: View, y: View) -> int:
+    """Returns the rows of results whose windows a line buffer holds: further ones save moving the rows they share."""
+    (height, _), stride = op.window(node), op.attributes(node).strides[0]
+    # A rolling buffer may lack the rows of further results.
+    if not keeps_lines(node, y) or stride > height or x.buffer_rows < x.rows:
+        return 1
+    return 1 + min(_MORE_LINES, node.input(INPUT).shape[1] // (_SHARE_OF_ROWS * stride))
+
+
+def buffered_rows(node: Node, x: View, y: View) -> int:
+    """Returns the rows of a line buffer."""
+    return op.window(node)[0] + (lines_at_once(node, x, y) - 1) * op.attributes(node).strides[0]
 
 
 def scattered(node: Node) -> bool:

@@ -13,6 +13,7 @@ from aboard.kernels.arm_mve.conv2d_four_pixels import (
     Source,
     is_unrolled,
     keeps_lines,
+    lines_at_once,
     scattered,
     sums_of_row,
 )
@@ -54,8 +55,13 @@ def of_four_pixels(node: Node, x: View, y: View, found: FourPixels, result: Epil
         copied = loops.windows(node, count, scattered=scattered(node), lies=found.cols == 0)
         copied += 0 if scattered(node) else _SINGLE * (count - PIXELS * _copied_together(node, found))
     row = _LINE_OF_WHOLE_ROWS if found.whole_rows else _LINE
-    lines = loops.line_buffer(node, x, found.cols, row=row, keeps=keeps_lines(node, y))
+    lines = loops.line_buffer(node, x, found.cols, row=row, lines=_lines(node, x, y))
     return round(loops.UNIT * (runs * groups(node) * each + copied + lines))
+
+
+def _lines(node: Node, x: View, y: View) -> int:
+    """Returns the rows of results whose windows the line buffer holds at once; 0 if it is filled anew for each."""
+    return lines_at_once(node, x, y) if keeps_lines(node, y) else 0
 
 
 def _sums(found: FourPixels) -> int:
@@ -116,7 +122,7 @@ def of_pixel_pairs(node: Node, x: View, y: View, found: PixelPairs, result: Epil
         return loops.UNIT * fours * runs * (_ALONE_CONSTANTS + _ALONE * width)
     pairs = runs * ceil(width / 2) * groups(node)
     block = loops.of_block(loops.pair_sums(found.rows, found.chunks), 2, result) + _BLOCK
-    lines = loops.line_buffer(node, x, found.cols, row=_LINE_OF_PAIRS, keeps=keeps_lines(node, y))
+    lines = loops.line_buffer(node, x, found.cols, row=_LINE_OF_PAIRS, lines=_lines(node, x, y))
     if found.column:
         lines += loops.windows(node, 2 * pairs, scattered=scattered(node), lies=found.cols == 0)
     return loops.UNIT * (pairs * (fours * block + _PAIR) + lines)

@@ -74,7 +74,7 @@ def copied_and_more(count: int) -> int:
     return 2 * over(count, CHUNK)
 
 
-def line_buffer(node: Node, x: View, cols: int, *, row: int, keeps: bool) -> int:
+def line_buffer(node: Node, x: View, cols: int, *, row: int, lines: int) -> int:
     """Returns the instructions that fill the line buffer of all rows of a conv2d.
 
     Args:
@@ -82,16 +82,16 @@ def line_buffer(node: Node, x: View, cols: int, *, row: int, keeps: bool) -> int
         x: View of its operand.
         cols: Pixels of a row of the line buffer; 0 without one.
         row: Instructions around the copies for a row of results.
-        keeps: True if rows stay from one row of results to the next.
+        lines: Rows of results whose windows it holds at once; 0 if it is filled anew for each.
     """
     if cols == 0:
         return 0
     (height, _), attrs, (images, results) = op.window(node), op.attributes(node), node.output.shape[:2]
-    kept = max(height - attrs.strides[0], 0) if keeps else 0
+    kept = max(height - attrs.strides[0], 0) if lines else 0
     pixels = min(x.cols, cols - attrs.padding.left)
     padding = (attrs.padding.left, cols - attrs.padding.left - pixels)
     line = _LINE + copied_looped(pixels * x.channels) + sum(3 + 2 * over(n * x.channels, CHUNK) for n in padding)
-    new, moved = height + (results - 1) * (height - kept), (results - 1) * kept
+    new, moved = height + (results - 1) * (height - kept), (over(results, lines or 1) - 1) * kept
     return images * (results * row + new * line + moved * copied_looped(cols * x.channels))
 
 
