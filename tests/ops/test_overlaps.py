@@ -77,13 +77,16 @@ def check(data: st.DataObject, model: bytes, x: np.ndarray, keys: Collection[str
 
 
 def distances(implementation: Implementation, node: Node, x: View, y: View) -> set[int]:
-    """Returns how far behind the result the operand may begin: at least, and where pixels lie otherwise."""
+    """Returns how far behind the result the operand may begin: at least, and where pixels lie otherwise.
+
+    Both lie at multiples of what the kernel requires.
+    """
     rest = [None] * (len(node.inputs) - 1)
     distance = implementation.overlap(node, [x, *rest], [y])
     if distance is None:
         return set()
-    least = -(-distance // x.element_bytes) * x.element_bytes
-    return {least, least + 3 * x.element_bytes}
+    step = max(implementation.alignment(node), x.element_bytes)
+    return {-(-each // step) * step for each in (distance, distance + 3 * x.element_bytes)}
 
 
 @dataclass(frozen=True)

@@ -51,8 +51,8 @@ ABOARD_INLINE void aboard_four_pixels_direct(const aboard_conv2d_four_pixels_mve
     }
 }
 
-/** Computes a row of pixels whose windows are in the line buffer. Four last pixels may overlap with pixels that are
- * done. */
+/** Computes a row of pixels whose windows are in the line buffer from `x` on. Four last pixels may overlap with pixels
+ * that are done. */
 ABOARD_INLINE void aboard_four_pixels_line_buffer(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x,
                                                   const int8_t *weights, aboard_four_pixels_table_t *table,
                                                   int8_t *out) {
@@ -87,16 +87,20 @@ ABOARD_INLINE void aboard_conv2d_four_pixels_mve(const aboard_conv2d_four_pixels
     aboard_four_pixels_fill(p, ABOARD_FOUR_PIXELS, &table);
     ABOARD_UNROLL(1)
     for (int32_t row = first; row < last;) {
-        const int32_t rows =
-            p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER ? 1 : aboard_four_pixels_together(p, row, last);
         const int8_t *x = aboard_mve_line_buffer(&p->line_buffer, in, row, scratch);
-        int8_t *y = aboard_row_out_s8(&p->out, out, row);
         if (p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER) {
-            aboard_four_pixels_line_buffer(p, x, weights, &table, y);
+            const int32_t end = row + aboard_mve_line_buffer_held(&p->line_buffer, row, last);
+            ABOARD_UNROLL(1)
+            for (; row < end; ++row) {
+                aboard_four_pixels_line_buffer(p, x, weights, &table, aboard_row_out_s8(&p->out, out, row));
+                x += p->line_buffer.stride_h * aboard_mve_line_buffer_stride(&p->line_buffer);
+            }
         } else {
+            const int32_t rows = aboard_four_pixels_together(p, row, last);
+            int8_t *const y = aboard_row_out_s8(&p->out, out, row);
             aboard_four_pixels_direct(p, x, rows * p->out.cols, weights, scratch, y);
+            row += rows;
         }
-        row += rows;
     }
 }
 

@@ -167,7 +167,8 @@ ABOARD_SHARED void aboard_mve_line_buffer_rows(const aboard_mve_line_buffer_t *b
     const int32_t before = b->pad_left * depth;
     const int32_t bytes = pixels * depth;
     const int32_t stride = b->cols * depth;
-    for (int32_t i = 0; i < count; ++i) {
+    const int8_t *const end = to + count * stride;
+    for (; to != end; to += stride) {
         if (y < 0 || y >= b->in_height) {
             aboard_mve_fill(to, b->zero_point, stride);
         } else {
@@ -186,7 +187,6 @@ ABOARD_SHARED void aboard_mve_line_buffer_rows(const aboard_mve_line_buffer_t *b
             }
         }
         y += b->dilation_h;
-        to += stride;
     }
 }
 
@@ -222,6 +222,15 @@ ABOARD_INLINE const int8_t *aboard_mve_line_buffer(const aboard_mve_line_buffer_
         aboard_mve_line_buffer_rows(b, in, image, top + kept, rows - kept, 1, line_buffer + kept * stride);
     }
     return line_buffer;
+}
+
+/** Rows of results from `row` on, before `last`, whose windows the line buffer holds. */
+ABOARD_INLINE int32_t aboard_mve_line_buffer_held(const aboard_mve_line_buffer_t *b, int32_t row, int32_t last) {
+    if (b->lines == 1) {
+        return 1;
+    }
+    const int32_t line = b->in.rows == b->in_height ? row : row % b->out_height;
+    return ABOARD_MIN(b->lines - line % b->lines, ABOARD_MIN(b->out_height - line, last - row));
 }
 
 /** Channels of a group. */

@@ -74,8 +74,15 @@ def line_buffer_cols(node: Node, x: View) -> int:
     return (node.output.shape[2] - 1) * attrs.strides[1] + spanned(op.window(node)[1], dilations[1])
 
 
-def line_buffer(node: Node, x: View, y: View, cols: int) -> dict[str, Literal]:
-    """Returns the fields of `aboard_mve_line_buffer_t` of a conv2d."""
+def line_buffer(node: Node, x: View, cols: int, lines: int) -> dict[str, Literal]:
+    """Returns the fields of `aboard_mve_line_buffer_t` of a conv2d.
+
+    Args:
+        node: The node.
+        x: View of its operand.
+        cols: Pixels of a row of the line buffer; 0 without one.
+        lines: See `lines_at_once`.
+    """
     attrs, dilations = op.attributes(node), four_pixels.dilations(node)
     height, width = op.window(node)
     return {
@@ -92,8 +99,8 @@ def line_buffer(node: Node, x: View, y: View, cols: int) -> dict[str, Literal]:
         "pad_top": attrs.padding.top,
         "pad_left": attrs.padding.left,
         "cols": cols,
-        "keeps": int(four_pixels.keeps_lines(node, y)),
-        "lines": four_pixels.lines_at_once(node, x, y),
+        "keeps": int(lines > 0),
+        "lines": max(lines, 1),
         "zero_point": node.input(INPUT).quant.zero_point,
     }
 
@@ -220,11 +227,12 @@ class MveS8(Implementation):
         matrix, result = packing.matrix(node, op.AXIS), _epilogue(node)
         alone = _alone(node, x, y) and result.is_plain_single
         found = None if alone else self._four_pixels(node, x, y, result)
+        lines = four_pixels.lines_at_once(node, x, y, target)
         if found is None:
             unrolled, staged = self.knob("unroll", UNROLLED), self.knob("staged", 0) == 1
-            return _pixel_pairs(node, x, y, matrix, result, unrolled, staged=staged)
+            return _pixel_pairs(node, x, y, lines, matrix, result, unrolled, staged=staged)
         found = four_pixels.priced(node, found, y, result, flash_price(target))
-        return _four_pixels(node, x, y, found, matrix, result)
+        return _four_pixels(node, x, y, lines, found, matrix, result)
 
 
 def _epilogue(node: Node) -> EpilogueMve:
@@ -233,16 +241,22 @@ def _epilogue(node: Node) -> EpilogueMve:
 
 
 def _four_pixels(
-    node: Node, x: View, y: View, found: four_pixels.FourPixels, matrix: Array, result: EpilogueMve
+    node: Node,
+    x: View,
+    y: View,
+    lines: int,
+    found: four_pixels.FourPixels,
+    matrix: Array,
+    result: EpilogueMve,
 ) -> KernelCall:
     """Returns the call that computes four pixels and two channels at once."""
     params: dict[str, Literal] = {
-        "line_buffer": line_buffer(node, x, y, found.cols),
+        "line_buffer": line_buffer(node, x, found.cols, lines),
         "out": y.literal(),
         **found.params(),
         "epilogue": result.params,
     }
-    rows = four_pixels.buffered_rows(node, x, y)
+    rows = four_pixels.buffered_rows(node, lines)
     return KernelCall(
         header=four_pixels.HEADER,
         function=found.function + ("_scattered" if four_pixels.scattered(node) else ""),
@@ -257,7 +271,7 @@ def _four_pixels(
         ),
         rows=y.rows,
         slow_epilogue=not result.is_single,
-        loops=conv2d_loops.of_four_pixels(node, x, y, found, result),
+        loops=conv2d_loops.of_four_pixels(node, x, y, lines, found, result),
         # Parameters are immediates in instructions, so layers cannot share code.
         code_key=repr(params),
         # A function that is not inlined gets the address of the line buffer's parameters: with an argument among them,
@@ -277,7 +291,7 @@ def _staged(node: Node, x: View) -> bool:
 
 
 def _pixel_pairs(
-    node: Node, x: View, y: View, matrix: Array, result: EpilogueMve, unrolled: int, *, staged: bool
+    node: Node, x: View, y: View, lines: int, matrix: Array, result: EpilogueMve, unrolled: int, *, staged: bool
 ) -> KernelCall:
     """Returns the call that computes two pixels and four channels at once."""
     height, width = op.window(node)
@@ -296,7 +310,7 @@ def _pixel_pairs(
         alone=_alone(node, x, y) and result.is_plain_single,
     )
     params: dict[str, Literal] = {
-        "line_buffer": line_buffer(node, x, y, cols),
+        "line_buffer": line_buffer(node, x, cols, lines),
         "out": y.literal(),
         "joined": int(found.joined),
         "column": column,
@@ -304,10 +318,10 @@ def _pixel_pairs(
         "alone": int(found.alone),
         "epilogue": result.params,
     }
-    keeps = cols > 0 and four_pixels.keeps_lines(node, y)
+    keeps = cols > 0 and lines > 0
     # Copies of taps exceed the first column too.
     gap = CHUNK if four_pixels.scattered(node) else 0
-    rows = four_pixels.buffered_rows(node, x, y)
+    rows = four_pixels.buffered_rows(node, lines)
     scratch = Scratch(scratch_bytes(rows, cols * x.channels, column) + gap, align=CHUNK, persistent=keeps)
     count = groups(node)
     constants = EpilogueMve(result.form, by_group(result.rows.T, count).T, result.params)
@@ -325,7 +339,7 @@ def _pixel_pairs(
         ),
         rows=y.rows,
         slow_epilogue=not result.is_single,
-        loops=conv2d_loops.of_pixel_pairs(node, x, y, found, result),
+        loops=conv2d_loops.of_pixel_pairs(node, x, y, lines, found, result),
         # Parameters are immediates in instructions, so layers cannot share code.
         code_key=repr(params),
         # A function that is not inlined gets the address of the line buffer's parameters: with an argument among them,

@@ -26,6 +26,7 @@ from aboard.kernels.windowed import groups
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT
 from aboard.ops.window import reach
+from aboard.target import Target
 
 HEADER, FUNCTION = "arm_mve/conv2d_four_pixels.h", "aboard_conv2d_four_pixels_mve"
 
@@ -165,18 +166,26 @@ def keeps_lines(node: Node, y: View) -> bool:
     return dilations(node)[0] == 1 and y.stripe_height == 0
 
 
-def lines_at_once(node: Node, x: View, y: View) -> int:
-    """Returns the rows of results whose windows a line buffer holds: further ones save moving the rows they share."""
+def lines_at_once(node: Node, x: View, y: View, target: Target) -> int:
+    """Returns the rows of results whose windows a line buffer holds at once; 0 if it is filled anew for each.
+
+    With more than one, the rows that windows share are moved less often.
+    """
     (height, _), stride = op.window(node), op.attributes(node).strides[0]
+    if not keeps_lines(node, y):
+        return 0
     # A rolling buffer may lack the rows of further results.
-    if not keeps_lines(node, y) or stride > height or x.buffer_rows < x.rows:
+    if stride > height or x.buffer_rows < x.rows or target.opt == "size" or target.ram_max is not None:
+        return 1
+    # Images of few channels are inputs, where RAM is scarcest, and their rows are short.
+    if x.channels % CHUNK:
         return 1
     return 1 + min(_MORE_LINES, node.input(INPUT).shape[1] // (_SHARE_OF_ROWS * stride))
 
 
-def buffered_rows(node: Node, x: View, y: View) -> int:
-    """Returns the rows of a line buffer."""
-    return op.window(node)[0] + (lines_at_once(node, x, y) - 1) * op.attributes(node).strides[0]
+def buffered_rows(node: Node, lines: int) -> int:
+    """Returns the rows of a line buffer that holds the windows of so many rows of results, see `lines_at_once`."""
+    return op.window(node)[0] + max(lines - 1, 0) * op.attributes(node).strides[0]
 
 
 def scattered(node: Node) -> bool:

@@ -12,8 +12,6 @@ from aboard.kernels.arm_mve.conv2d_four_pixels import (
     FourPixels,
     Source,
     is_unrolled,
-    keeps_lines,
-    lines_at_once,
     scattered,
     sums_of_row,
 )
@@ -36,8 +34,8 @@ _PAIR, _BLOCK = 14, 7
 _ALONE, _ALONE_CONSTANTS = 14, 14
 
 
-def of_four_pixels(node: Node, x: View, y: View, found: FourPixels, result: EpilogueMve) -> int:
-    """Returns the work of four pixels and two channels at once."""
+def of_four_pixels(node: Node, x: View, y: View, lines: int, found: FourPixels, result: EpilogueMve) -> int:
+    """Returns the work of four pixels and two channels at once; `lines` as in `loops.line_buffer`."""
     images, rows, cols = node.output.shape[:3]
     together = found.joined and not scattered(node)
     runs = ceil(images * rows * cols / PIXELS) if together else images * rows * ceil(cols / PIXELS)
@@ -55,13 +53,8 @@ def of_four_pixels(node: Node, x: View, y: View, found: FourPixels, result: Epil
         copied = loops.windows(node, count, scattered=scattered(node), lies=found.cols == 0)
         copied += 0 if scattered(node) else _SINGLE * (count - PIXELS * _copied_together(node, found))
     row = _LINE_OF_WHOLE_ROWS if found.whole_rows else _LINE
-    lines = loops.line_buffer(node, x, found.cols, row=row, lines=_lines(node, x, y))
-    return round(loops.UNIT * (runs * groups(node) * each + copied + lines))
-
-
-def _lines(node: Node, x: View, y: View) -> int:
-    """Returns the rows of results whose windows the line buffer holds at once; 0 if it is filled anew for each."""
-    return lines_at_once(node, x, y) if keeps_lines(node, y) else 0
+    copies = loops.line_buffer(node, x, found.cols, row=row, lines=lines)
+    return round(loops.UNIT * (runs * groups(node) * each + copied + copies))
 
 
 def _sums(found: FourPixels) -> int:
@@ -113,8 +106,8 @@ class PixelPairs:
     alone: bool
 
 
-def of_pixel_pairs(node: Node, x: View, y: View, found: PixelPairs, result: EpilogueMve) -> int:
-    """Returns the work of two pixels and four channels at once."""
+def of_pixel_pairs(node: Node, x: View, y: View, lines: int, found: PixelPairs, result: EpilogueMve) -> int:
+    """Returns the work of two pixels and four channels at once; `lines` as in `loops.line_buffer`."""
     images, rows, width = node.output.shape[:3]
     fours = ceil(y.channels // groups(node) / LANES)
     runs, width = (1, images * rows * width) if found.joined else (images * rows, width)
@@ -122,7 +115,7 @@ def of_pixel_pairs(node: Node, x: View, y: View, found: PixelPairs, result: Epil
         return loops.UNIT * fours * runs * (_ALONE_CONSTANTS + _ALONE * width)
     pairs = runs * ceil(width / 2) * groups(node)
     block = loops.of_block(loops.pair_sums(found.rows, found.chunks), 2, result) + _BLOCK
-    lines = loops.line_buffer(node, x, found.cols, row=_LINE_OF_PAIRS, lines=_lines(node, x, y))
+    copies = loops.line_buffer(node, x, found.cols, row=_LINE_OF_PAIRS, lines=lines)
     if found.column:
-        lines += loops.windows(node, 2 * pairs, scattered=scattered(node), lies=found.cols == 0)
-    return loops.UNIT * (pairs * (fours * block + _PAIR) + lines)
+        copies += loops.windows(node, 2 * pairs, scattered=scattered(node), lies=found.cols == 0)
+    return loops.UNIT * (pairs * (fours * block + _PAIR) + copies)
