@@ -83,6 +83,10 @@ def test_images_with_every_number_of_last_results() -> None:
     check([(layer.model(), layer.input()) for layer in mve_layers.shared_images()])
 
 
+def test_line_buffers_of_several_rows() -> None:
+    check([(layer.model(), layer.input()) for layer in mve_layers.tall_images()])
+
+
 @without_shrinking(either(3, 1))
 @given(beyond_the_simplest(st.lists(mve_layers.convolutions(), min_size=BATCH, max_size=BATCH)))
 def test_convolutions_of_four_pixels(drawn: list[Layer]) -> None:

@@ -199,6 +199,14 @@ def scattered_convolutions(draw: st.DrawFn) -> Layer:
     )  # fmt: skip
 
 
+def tall_images() -> list[Layer]:
+    """Returns convolutions whose line buffers hold the windows of two or three rows, with rows left over."""
+    return [
+        _conv((25, 6), 3, 16, 8), _conv((24, 9), 3, 32, 8, "VALID"), _conv((34, 9), 3, 16, 8, stride=2),
+        _conv((41, 6), 5, 16, 8, stride=2), _conv((16, 5), (2, 4), 48, 8), _conv((26, 7), 3, 16, 6),
+    ]  # fmt: skip
+
+
 def shared_images() -> list[Layer]:
     """Returns depthwise layers of images whose lines share groups: every number of last results, odd and even lines."""
     sizes = [(25, 5), (18, 5), (16, 5), (13, 4), (10, 6), (9, 8), (3, 33), (5, 26)]
@@ -225,6 +233,7 @@ def forms() -> dict[str, tuple[Layer, str, dict[str, int]]]:
         "four pixels": (_conv((5, 7), 1, 20, 8), four, {"source": 0, "joined": 1}),
         "four pixels in rows": (_conv((6, 9), 1, 20, 8, stride=2), four, {"source": 0, "joined": 0}),
         "four pixels from a line buffer": (_conv((6, 9), 3, 16, 16), four, {"source": 1}),
+        "four pixels from several rows of a line buffer": (_conv((25, 5), 3, 16, 8), four, {"source": 1}),
         "four pixels a stride apart": (_conv((6, 13), 5, 16, 16, stride=2), four, {"taps": 5, "phases": 2}),
         "four pixels of im2col columns": (_conv((6, 9), 3, 10, 10, "VALID"), four, {"source": 2, "joined": 1}),
         "four pixels of im2col columns from a line buffer": (
