@@ -41,8 +41,9 @@ _PIXEL, _FOUND, _BLOCK, _TAP = 10, 3, 11, 4
 #: Likewise of code of -opt=speed, whose loops over the taps are unrolled; a pixel without and with padding.
 _FAST_PIXEL, _FAST_PADDED, _FAST_BLOCK, _FAST_TAP = 6, 14, 14, 3.45
 
-#: Likewise of four channels of windows of one tap, whose pixels need not be found.
-_SINGLE, _FAST_SINGLE = 14, 11
+#: Likewise of four channels of windows of one tap, whose pixels need not be found; with -opt=speed less if all are
+#: whole fours.
+_SINGLE, _FAST_SINGLE = 14, 12
 
 
 @implements
@@ -128,7 +129,7 @@ def of_pixel(taps: int, channels: int, *, padded: bool, fast: bool) -> float:
     """Returns the work of a pixel; `fast` is true for code of `-opt=speed`."""
     blocks = -(-channels // CHANNELS)
     if taps == 1:
-        return blocks * (_FAST_SINGLE if fast else _SINGLE)
+        return blocks * (_FAST_SINGLE if fast and channels % CHANNELS == 0 else _SINGLE)
     if fast:
         return (_FAST_PADDED if padded else _FAST_PIXEL) + blocks * (_FAST_BLOCK + _FAST_TAP * taps)
     return _PIXEL + _FOUND * taps + blocks * (_BLOCK + _TAP * taps)
