@@ -19,6 +19,8 @@ from support.dsp_layers import (
     BLOCKS,
     COLUMNS,
     DSP,
+    FEW,
+    HIGH,
     LARGE,
     NAMES,
     ONE,
@@ -29,6 +31,7 @@ from support.dsp_layers import (
     LargeSums,
     extremes,
     layers,
+    window_layer,
 )
 from support.examples import beyond_the_simplest, either, without_shrinking
 from support.preferred import preferred
@@ -105,6 +108,33 @@ def test_pixels_in_registers() -> None:
     drawn += [shallow(8, 12, rows=11), shallow(8, 4, "RELU", 9)]
     with strategy.forced(preferred(POINTS)):
         check([(layer.model(), layer.input()) for layer in drawn], opt="speed", names=[POINTS])
+
+
+def few(depth: int, channels: int, size: tuple[int, int], stride: int = 1, activation: str = "NONE") -> Layer:
+    options = {"Padding": "VALID", "StrideH": stride, "StrideW": stride, "FusedActivationFunction": activation}
+    out = [window_out(n, 1, stride, 1, "VALID") for n in size]
+    shapes = (1, *size, depth), (channels, 1, 1, depth), (1, *out, channels)
+    return Layer("CONV_2D", *shapes, 0, options, zero_point_out=(-128, 5)[(depth + channels) % 2])
+
+
+def test_pixels_of_one_to_four_channels() -> None:
+    # Every entry of the loop, pairs and a last single pixel, words that reach behind the last pixel, strides.
+    kinds = itertools.product((1, 2, 3, 4), (1, 2, 3, 4, 5, 11))
+    sizes = itertools.cycle([((3, 5), 1), ((4, 3), 2), ((1, 1), 1), ((2, 2), 1), ((1, 3), 1), ((7, 9), 4)])
+    drawn = [
+        few(depth, channels, size, stride, "RELU6" if channels == 5 else "NONE")
+        for (depth, channels), (size, stride) in zip(kinds, sizes, strict=False)
+    ]
+    drawn += [few(depth, 4, size) for depth in (1, 2, 3, 4) for size in ((3, 5), (2, 2), (1, 2), (1, 3))]
+    with strategy.forced(preferred(FEW)):
+        check([(layer.model(), layer.input()) for layer in drawn], opt=["balanced", "size"], names=[FEW])
+
+
+def test_high_strips() -> None:
+    sizes = [((30, 21, 8), 1, "VALID"), ((25, 50, 4), 2, "SAME"), ((33, 33, 4), 1, "SAME"), ((40, 13, 8), 2, "VALID")]
+    drawn = [window_layer(size, (3, 3), stride, 1, padding) for size, stride, padding in sizes]
+    with strategy.forced(preferred(HIGH)):
+        check([(layer.model(), layer.input()) for layer in drawn], opt="speed", names=[HIGH])
 
 
 def many_pixels(depth: int, channels: int) -> Layer:

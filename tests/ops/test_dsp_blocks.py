@@ -19,12 +19,14 @@ from support import kernel_call, kernel_views
 from support.dsp_layers import (
     BLOCKS,
     COLUMNS,
+    FEW,
     TARGET,
     WINOGRAD,
     WINOGRAD_4X4,
     blocks,
     columns,
     extremes,
+    few_channels,
     implementations,
     refusal,
     tiles,
@@ -42,7 +44,13 @@ def kernel(node: Node, name: str) -> Implementation:
 
 @pytest.mark.parametrize(
     ("name", "drawn"),
-    [(BLOCKS, blocks()), (COLUMNS, columns()), (WINOGRAD, tiles()), (WINOGRAD_4X4, tiles(WINOGRAD_4X4))],
+    [
+        (BLOCKS, blocks()),
+        (COLUMNS, columns()),
+        (FEW, few_channels()),
+        (WINOGRAD, tiles()),
+        (WINOGRAD_4X4, tiles(WINOGRAD_4X4)),
+    ],
 )
 def test_any_view_and_any_rows(name: str, drawn: st.SearchStrategy[Layer]) -> None:
     @settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))

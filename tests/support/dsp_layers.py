@@ -20,7 +20,11 @@ DSP, WIDE, TAPS, POINTS = "dsp_s8", "dsp_wide_s8", "dsp_taps_s8", "dsp_points_s8
 BLOCKS, COLUMNS = "dsp_blocks_s8", "dsp_columns_s8"
 WINOGRAD, WINOGRAD_4X4 = "dsp_winograd_s8", "dsp_winograd_4x4_s8"
 LARGE, ONE, PACKED, COLUMN = "dsp_large_s8", "dsp_one_s8", "dsp_packed_s8", "dsp_column_s8"
-NAMES = (DSP, WIDE, TAPS, POINTS, BLOCKS, COLUMNS, WINOGRAD, WINOGRAD_4X4, LARGE, ONE, PACKED, COLUMN)
+FEW, HIGH = "dsp_few_s8", "dsp_high_s8"
+NAMES = (DSP, WIDE, TAPS, POINTS, BLOCKS, COLUMNS, WINOGRAD, WINOGRAD_4X4, LARGE, ONE, PACKED, COLUMN, FEW, HIGH)
+
+#: Kernels for `-opt=speed` alone.
+OF_SPEED = (WINOGRAD_4X4, HIGH)
 TARGET = Target("c -mcpu=cortex-m4 -runtime=standalone")
 
 
@@ -107,8 +111,8 @@ def implementations(node: Node) -> list[Implementation]:
 
 
 def _target(name: str) -> Target:
-    """Returns the target of a kernel, one of which is for `-opt=speed` alone."""
-    return TARGET.overridden({"opt": "speed"}) if name == WINOGRAD_4X4 else TARGET
+    """Returns the target of a kernel, some of which are for `-opt=speed` alone."""
+    return TARGET.overridden({"opt": "speed"}) if name in OF_SPEED else TARGET
 
 
 def refusal(layer: Layer, name: str) -> str | None:
@@ -220,6 +224,19 @@ def _pointwise(draw: st.DrawFn) -> Layer:
     height, width = draw(st.integers(10, 14)), draw(st.integers(12, 15))
     shapes = (batch, height, width, depth), (channels, 1, 1, depth), (batch, height, width, channels)
     return Layer("CONV_2D", *shapes, 0, {"Padding": "VALID", "StrideH": 1, "StrideW": 1})
+
+
+@st.composite
+def few_channels(draw: st.DrawFn) -> Layer:
+    """Draws a layer for `dsp_few_s8`: one to four input channels, any stride, number of channels and activation."""
+    depth, channels, batch = draw(st.integers(1, 4)), draw(st.integers(1, 11)), draw(st.integers(1, 2))
+    size, strides = [[draw(st.integers(1, most)) for _ in range(2)] for most in (6, 3)]
+    out = [window_out(n, 1, stride, 1, "VALID") for n, stride in zip(size, strides, strict=True)]
+    options = {"Padding": draw(st.sampled_from(["SAME", "VALID"])), "StrideH": strides[0], "StrideW": strides[1]}
+    shapes = (batch, *size, depth), (channels, 1, 1, depth), (batch, *out, channels)
+    layer = _finished(draw, Layer("CONV_2D", *shapes, 0, options))
+    assume(refusal(layer, FEW) is None)
+    return layer
 
 
 @st.composite

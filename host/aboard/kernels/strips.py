@@ -36,6 +36,10 @@ class InStrips(Implementation):
         """Returns the rows of a strip, unless tuned."""
 
     @abstractmethod
+    def work(self, node: Node, strip: int) -> int:
+        """Returns the work of the loops of a layer, if strips have so many rows (`KernelCall.loops`)."""
+
+    @abstractmethod
     def wrong_geometry(self, node: Node) -> str | None:
         """Returns why the kernel cannot compute windows, or None."""
 
@@ -63,6 +67,12 @@ class InStrips(Implementation):
     def rows(self, node: Node) -> int:
         """Returns the rows of a strip."""
         return self.knob("strip", self.own_strip(node))
+
+    @override
+    def growth(self, node: Node, rows: int) -> float:
+        """Counts the rows that two neighbouring strips both copy, and what else strips of fewer rows cost."""
+        own = self.rows(node)
+        return self.work(node, min(rows, own)) / self.work(node, own)
 
     @override
     def runs_in_place(self, node: Node) -> tuple[tuple[int, int], ...]:

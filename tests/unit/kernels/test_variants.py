@@ -166,7 +166,8 @@ def test_flash_max_takes_what_fits(name: str) -> None:
         return aboard.compile(models.path(name), target=f"arm/mps2_an505 {attributes}").manifest
 
     small, default, free = (compiled(f"-opt={opt}") for opt in ("size", "balanced", "speed"))
-    assert small.flash_predicted_bytes < default.flash_predicted_bytes < free.flash_predicted_bytes
+    # Equal where only the schedule of -opt=balanced needs no more RAM than that.
+    assert small.flash_predicted_bytes <= default.flash_predicted_bytes < free.flash_predicted_bytes
     between = (default.flash_predicted_bytes + free.flash_predicted_bytes) // 2
     some, all_of_it = compiled(f"-flash-max={between}"), compiled("-flash-max=1M")
     assert some.flash_predicted_bytes <= between

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -11,6 +12,7 @@ from typing_extensions import override
 from aboard.ir import Array, Node
 from aboard.ir.numerics import wrap32
 from aboard.kernels import weights as packing
+from aboard.kernels.arm_dsp.depthwise_loops import of_few_rows, of_line_buffers
 from aboard.kernels.contract import (
     ConstantArg,
     InputArg,
@@ -36,20 +38,8 @@ LINE_BUFFERS, LINE_SHIFT = 4, 2
 #: Largest number of results per block, by stride: registers hold as many sums beside the pixels.
 _MOST_RESULTS = {1: 6, 2: 4}
 
-#: Largest size of line buffers in bytes; rows at the border of two strips are copied twice.
-_BUFFER_BYTES = 2080
-
-#: Share of a layer's instructions that fills line buffers, if strips are high (`kws`: 102,440 instructions per layer in
-#: one call, 143,240 in stripes of two rows, 184,880 in stripes of one).
-_FILLING = 0.43
-
-#: Strips of one and of two rows without line buffers, against line buffers of high strips: a factor, and what the setup
-#: of a row adds to it, divided by the pixels of a row (measured with 5 and 24 of them).
-_FEW_ROWS = {1: (1.0, 3.5), 2: (0.95, 2.1)}
-_FEW_ROWS_APART = 0.98, 0.6
-
-#: Results of a row with a stride of 2 from which on strips of one row cost less than line buffers.
-_WIDE_APART = 16
+#: Largest size of line buffers in bytes, also with `-opt=speed`; rows at the border of two strips are copied twice.
+_BUFFER_BYTES, _HIGH_BUFFER_BYTES = 2080, 8192
 
 #: Largest number of results of a row without line buffers: half a register counts them.
 _MOST_COLS = 1 << 16
@@ -74,10 +64,13 @@ class DspS8(InStrips):
     name = "dsp_s8"
     keys = frozenset({"arm_dsp"})
     strips = 1, 2, 4, 8
+    buffer_bytes: ClassVar[int] = _BUFFER_BYTES
 
     @override
     def own_strip(self, node: Node) -> int:
-        return _strip(node)
+        """Returns the rows of strips with line buffers, or of those without if they cost less."""
+        few, heights = _few_rows(node), [_strip(node, self.buffer_bytes)]
+        return min([*heights, few] if few else heights, key=lambda rows: self.work(node, rows))
 
     @override
     def wrong_geometry(self, node: Node) -> str | None:
@@ -112,14 +105,17 @@ class DspS8(InStrips):
         return RowWise(_LEAST_STRIP[attributes(node).strides[0]])
 
     @override
-    def growth(self, node: Node, rows: int) -> float:
-        """Counts the rows that two neighbouring strips both copy."""
-        strip, stride = self.rows(node), attributes(node).strides[0]
-        if rows < strip and self._at_once(node, rows):
-            factor, setup = _FEW_ROWS[rows] if stride == 1 else _FEW_ROWS_APART
-            return factor + setup / node.output.shape[2]
-        most, some = (_span(count, stride) / count for count in (strip, min(rows, strip)))
-        return 1 + _FILLING * (some / most - 1)
+    def work(self, node: Node, strip: int) -> int:
+        at_once, (block, narrow) = self._at_once(node, strip), self._form(node)
+        if at_once:
+            return of_few_rows(node, at_once)
+        pixels = node.input(INPUT).shape[2]
+        return of_line_buffers(node, strip, block, pixels, narrow=narrow)
+
+    def _form(self, node: Node) -> tuple[int, bool]:
+        """Returns the results of a block, and whether line buffers hold no padding."""
+        block = self.knob("block", _blocks(node)[0])
+        return block, _narrow(node) and block == node.output.shape[2] and self.knob("narrow", 1) == 1
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
@@ -130,8 +126,7 @@ class DspS8(InStrips):
         if x.table:
             strip = min(strip, (_MOST_PIECES - 3) // stride + 1)
         at_once = self._at_once(node, strip)
-        block = self.knob("block", _blocks(node)[0])
-        narrow = _narrow(node) and block == y.cols and self.knob("narrow", 1) == 1
+        block, narrow = self._form(node)
         pitch = _pitch(node, narrow=narrow)
         scratch = _few_bytes(y.cols, at_once, stride) if at_once else LINE_BUFFERS * _span(strip, stride) * pitch
         params = {
@@ -161,9 +156,31 @@ class DspS8(InStrips):
             rows=y.rows,
             code_variant=" ".join(f"{name}={variant[name]}" for name in _CODE_PARAMETERS),
             slow_epilogue=not layer.is_single_rounding,
+            loops=self.work(node, self.rows(node)),
             # One shared function for all geometries would contain the code for every block size.
             code_key=repr(params),
         )
+
+
+@implements
+class DspHighS8(DspS8):
+    """Like `DspS8` with strips that are several times as high: fewer rows are copied twice, for more scratch."""
+
+    name = "dsp_high_s8"
+    buffer_bytes = _HIGH_BUFFER_BYTES
+
+    @override
+    def refuses(self, node: Node, target: Target) -> str | None:
+        if target.opt != "speed" or target.ram_max is not None:
+            return "is for -opt=speed without -ram-max: its scratch is up to four times that of dsp_s8"
+        return super().refuses(node, target)
+
+    @override
+    def wrong_geometry(self, node: Node) -> str | None:
+        reason = super().wrong_geometry(node)
+        if reason is None and self.own_strip(node) <= DspS8().own_strip(node):
+            return f"strips of {DspS8.name} are as high"
+        return reason
 
 
 def _geometry(node: Node) -> str | None:
@@ -257,13 +274,11 @@ def _few_bytes(cols: int, rows: int, stride: int) -> int:
     return 48 * ((cols + 1) // 2) if rows == 1 else (cols + 1) // 2 * 64
 
 
-def _strip(node: Node) -> int:
+def _strip(node: Node, buffer_bytes: int) -> int:
     """Returns the rows of the result per strip: the strips are as equal as the size of line buffers allows."""
     height, stride = node.output.shape[1], attributes(node).strides[0]
-    if stride == 2 and _few_rows(node) and node.output.shape[2] >= _WIDE_APART:
-        return 1
     row = LINE_BUFFERS * _pitch(node, narrow=_narrow(node))
-    most = max((_BUFFER_BYTES // row - 3) // stride + 1, _LEAST_STRIP[stride])
+    most = max((buffer_bytes // row - 3) // stride + 1, _LEAST_STRIP[stride])
     strips = -(-height // most)
     return -(-height // strips)
 

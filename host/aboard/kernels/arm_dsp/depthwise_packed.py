@@ -14,6 +14,7 @@ from typing_extensions import override
 from aboard.ir import Array, Node
 from aboard.ir.numerics import Int64, wrap32
 from aboard.kernels import weights as packing
+from aboard.kernels.arm_dsp.depthwise_loops import of_packed
 from aboard.kernels.contract import (
     ConstantArg,
     InputArg,
@@ -54,10 +55,6 @@ _LEAST_STRIP = 2
 #: Fewest results of a row in a phase; a row of fewer leaves much of its sums unused.
 _LEAST_RESULTS = 3
 
-#: Share of a layer's cycles that copies rows, times the taps of a window, if strips are high (5x5 windows on 12x12x24:
-#: 0.19 of the instructions).
-_FILLING = 6.25
-
 
 @implements
 class DspPackedS8(InStrips):
@@ -91,12 +88,10 @@ class DspPackedS8(InStrips):
         return RowWise(_LEAST_STRIP)
 
     @override
-    def growth(self, node: Node, rows: int) -> float:
-        """Counts the rows that two neighbouring strips both copy."""
-        strip = self.rows(node)
-        most, some = (_span(node, count) / count for count in (strip, min(rows, strip)))
-        height, width = window(node)
-        return 1 + _FILLING / (height * width) * (some / most - 1)
+    def work(self, node: Node, strip: int) -> int:
+        blocks = _blocks(node)
+        sums = blocks["blocks"] * blocks["sums"] + blocks["rest"]
+        return of_packed(node, strip, _pairs(node), sums, blocks["blocks"] + 1)
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
@@ -125,6 +120,7 @@ class DspPackedS8(InStrips):
             rows=y.rows,
             code_variant=" ".join(f"{name}={value}" for name, value in _variant(node, fields.layer).items()),
             slow_epilogue=not fields.layer.is_single_rounding,
+            loops=self.work(node, self.rows(node)),
             # One shared function for all geometries would compute addresses and counts at run time.
             code_key=repr(params),
         )

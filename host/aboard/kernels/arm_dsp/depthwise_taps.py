@@ -22,7 +22,6 @@ from aboard.kernels.contract import (
     ScratchArg,
     UnsupportedNodeError,
 )
-from aboard.kernels.loops import RESULT
 from aboard.kernels.portable.depthwise_conv2d import params_of_shape
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer, requantised
@@ -36,8 +35,15 @@ from aboard.target import Target
 #: Channels computed at once, and ABOARD_DSP_LINE_BUFFER_SHIFT of `arm_dsp/line_buffer.h`.
 CHANNELS, LINE_SHIFT = 4, 2
 
-#: Work of finding the pixel of a tap, in multiply-accumulates, without and with padding.
-_FOUND, _FOUND_PADDED = 2, 3
+#: Work in multiply-accumulates: of a pixel, of finding the pixel of a tap, of four channels, and of a tap of these.
+_PIXEL, _FOUND, _BLOCK, _TAP = 10, 3, 11, 4
+
+#: Likewise of code of -opt=speed, whose loops over the taps are unrolled; a pixel without and with padding.
+_FAST_PIXEL, _FAST_PADDED, _FAST_BLOCK, _FAST_TAP = 6, 14, 14, 3.45
+
+#: Likewise of four channels of windows of one tap, whose pixels need not be found; with -opt=speed less if all are
+#: whole fours.
+_SINGLE, _FAST_SINGLE = 14, 12
 
 
 @implements
@@ -94,7 +100,7 @@ class DspTapsS8(Windowed):
             rows=y.rows,
             code_variant=f"padded={int(padded)} single_rounding={int(layer.is_single_rounding)}",
             slow_epilogue=not layer.is_single_rounding,
-            loops=_loops(node),
+            loops=_loops(node, target),
         )
 
 
@@ -111,12 +117,22 @@ def pack(layer: RequantisedLayer) -> Array:
     return np.ascontiguousarray(np.concatenate([weights, constants, shifts], 1))
 
 
-def _loops(node: Node) -> int:
+def _loops(node: Node, target: Target) -> int:
     """Returns the work of finding the taps of each pixel, and of its blocks of four channels."""
     (height, width), channels = window(node), node.output.shape[3]
-    taps, blocks = height * width, -(-channels // CHANNELS)
-    found = _FOUND_PADDED if attributes(node).padding.any else _FOUND
-    return prod(node.output.shape[:3]) * (taps * found + blocks * (CHANNELS * taps + RESULT))
+    padded = attributes(node).padding.any
+    pixel = of_pixel(height * width, channels, padded=padded, fast=target.opt == "speed")
+    return round(prod(node.output.shape[:3]) * pixel)
+
+
+def of_pixel(taps: int, channels: int, *, padded: bool, fast: bool) -> float:
+    """Returns the work of a pixel; `fast` is true for code of `-opt=speed`."""
+    blocks = -(-channels // CHANNELS)
+    if taps == 1:
+        return blocks * (_FAST_SINGLE if fast and channels % CHANNELS == 0 else _SINGLE)
+    if fast:
+        return (_FAST_PADDED if padded else _FAST_PIXEL) + blocks * (_FAST_BLOCK + _FAST_TAP * taps)
+    return _PIXEL + _FOUND * taps + blocks * (_BLOCK + _TAP * taps)
 
 
 def _layer(node: Node) -> RequantisedLayer:
