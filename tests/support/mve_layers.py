@@ -157,19 +157,27 @@ def convolutions(draw: st.DrawFn) -> Layer:
     source = draw(st.sampled_from(["direct", "line buffer", "im2col"]))
     depth = draw(
         st.sampled_from(
-            {"direct": [4, 16, 20, 32, 60, 64], "line buffer": [16, 32, 48], "im2col": [1, 2, 3, 4, 5, 10]}[source]
+            {
+                "direct": [1, 3, 4, 5, 16, 18, 20, 32, 39, 60, 64],
+                "line buffer": [16, 32, 48],
+                "im2col": [1, 2, 3, 4, 5, 10],
+            }[source]
         )
     )
     # Windows of a line buffer share pixels while they are wider than their stride.
     widest, furthest = (7, 3) if source == "line buffer" else (5, 2)
-    window = (1, 1) if source == "direct" else (draw(st.integers(1, 4)), draw(st.integers(2, widest)))
+    window = (
+        (1, draw(st.sampled_from([1, 1, 2])))
+        if source == "direct"
+        else (draw(st.integers(1, 4)), draw(st.integers(2, widest)))
+    )
     strides = (draw(st.integers(1, 2)), draw(st.integers(1, furthest)))
     padding = draw(st.sampled_from(["SAME", "VALID"]))
     size = (draw(st.integers(window[0], 9)), draw(st.integers(window[1], 13)))
     out = [window_out(*axis, 1, padding) for axis in zip(size, window, strides, strict=True)]
-    batch, channels = draw(st.integers(1, 2)), draw(st.sampled_from([2, 4, 6, 8, 10, 12]))
+    batch, channels = draw(st.integers(1, 2)), draw(st.sampled_from([1, 2, 3, 4, 5, 6, 7, 8, 10, 12]))
     options = {"Padding": padding, "StrideH": strides[0], "StrideW": strides[1]}
-    options["FusedActivationFunction"] = draw(st.sampled_from(["NONE", "RELU"]))
+    options["FusedActivationFunction"] = draw(st.sampled_from(["NONE", "RELU", "RELU6"]))
     return Layer(
         "CONV_2D", (batch, *size, depth), (channels, *window, depth), (batch, *out, channels), 0, options,
         seed=draw(st.integers(0, 2**20)), zero_point_in=draw(st.sampled_from([-128, 0, 3])),
@@ -231,9 +239,9 @@ def forms() -> dict[str, tuple[Layer, str, dict[str, int]]]:
     scattered, gathered, parts = f"{four}_scattered", f"{four}_gathered", f"{words}_parts"
     return {
         "four pixels": (_conv((5, 7), 1, 20, 8), four, {"source": 0, "joined": 1}),
-        "four pixels in rows": (_conv((6, 9), 1, 20, 8, stride=2), four, {"source": 0, "joined": 0}),
-        "four pixels from a line buffer": (_conv((6, 9), 3, 16, 16), four, {"source": 1}),
-        "four pixels from several rows of a line buffer": (_conv((25, 5), 3, 16, 8), four, {"source": 1}),
+        "four pixels in rows": (_conv((6, 15), 1, 20, 8, stride=2), four, {"source": 0, "joined": 0}),
+        "four pixels from a line buffer": (_conv((6, 8), 3, 16, 16), four, {"source": 1}),
+        "four pixels from several rows of a line buffer": (_conv((25, 8), 3, 16, 8), four, {"source": 1}),
         "four pixels a stride apart": (_conv((6, 13), 5, 16, 16, stride=2), four, {"taps": 5, "phases": 2}),
         "four pixels of im2col columns": (_conv((6, 9), 3, 10, 10, "VALID"), four, {"source": 2, "joined": 1}),
         "four pixels of im2col columns from a line buffer": (
@@ -254,12 +262,19 @@ def forms() -> dict[str, tuple[Layer, str, dict[str, int]]]:
         "four pixels of dilated windows": (_conv((9, 7), 3, 5, 8, dilation=2), scattered, {"source": 2, "joined": 0}),
         "four pixels of groups": (_conv((6, 7), 3, 8, 8, groups=2), scattered, {"source": 2, "joined": 0}),
         "four pixels from dilated rows": (_conv((9, 7), (3, 1), 16, 8, dilation=2), four, {"source": 1}),
-        "pairs of dilated windows": (_conv((9, 7), 3, 5, 3, dilation=2), f"{conv}_scattered", {"column": 48}),
-        "pairs of pixels": (_conv((5, 7), 1, 16, 13), conv, {"joined": 1, "column": 0}),
-        "pairs where they lie": (_conv((6, 9), 3, 16, 13, "VALID"), conv, {"joined": 0, "column": 0}),
-        "pairs in a line buffer": (_conv((6, 9), 3, 16, 15), conv, {"joined": 0, "column": 0}),
-        "pairs of im2col columns": (_conv((6, 9), 3, 3, 13, "VALID"), conv, {"joined": 0, "column": 32}),
-        "pairs of im2col columns from a line buffer": (_conv((6, 9), 3, 3, 13), conv, {"joined": 0, "column": 32}),
+        "four pixels of bytes": (_conv((5, 7), 1, 19, 8), four, {"source": 0, "joined": 1, "unit": 1}),
+        "four pixels of halfwords in rows": (_conv((6, 15), 1, 22, 8, stride=2), four, {"source": 0, "unit": 2}),
+        "four pixels of far bytes": (_conv((14, 30), (9, 1), 3, 10, "VALID"), gathered, {"unit": 3}),
+        "four pixels of an odd number of channels": (_conv((5, 7), 1, 20, 7), four, {"source": 0, "joined": 1}),
+        "four pixels of a channel": (_conv((6, 9), 3, 16, 1), four, {"source": 1}),
+        "four pixels of three groups of a channel": (_conv((6, 9), 3, 9, 3, groups=3), scattered, {"source": 2}),
+        "pairs of dilated windows": (_pairs((9, 7), 3, 5, 3, dilation=2), f"{conv}_scattered", {"column": 48}),
+        "pairs of pixels": (_pairs((5, 7), 1, 16, 13), conv, {"joined": 1, "column": 0}),
+        "pairs where they lie": (_pairs((6, 9), 3, 16, 13, "VALID"), conv, {"joined": 0, "column": 0}),
+        "pairs in a line buffer": (_pairs((6, 9), 3, 16, 15), conv, {"joined": 0, "column": 0}),
+        "pairs in a line buffer, padded": (_pairs((6, 9), 3, 15, 3), conv, {"joined": 0, "column": 0}),
+        "pairs of im2col columns": (_pairs((6, 9), 3, 3, 13, "VALID"), conv, {"joined": 0, "column": 32}),
+        "pairs of im2col columns from a line buffer": (_pairs((6, 9), 3, 3, 13), conv, {"joined": 0, "column": 32}),
         "sixteen channels": (_depthwise((8, 9), (5, 5), 20), channels, {"pixel": 16}),
         "several pixels in a vector": (_depthwise((8, 9), (5, 5), 4), channels, {"pixel": 4}),
         "images of words": (_depthwise((8, 9), (3, 3), 20), words, {"form": 0, "slab": 5}),
@@ -291,6 +306,15 @@ def _conv(
     out = [window_out(*axis, stride, dilation, padding) for axis in zip(size, window, strict=True)]
     shapes = (2, *size, depth), (channels, *window, depth // groups), (2, *out, channels)
     return Layer("CONV_2D", *shapes, 0, _options(padding, stride, dilation))
+
+
+def _pairs(
+    size: tuple[int, int], taps: int, depth: int, channels: int, padding: str = "SAME", dilation: int = 1
+) -> Layer:
+    """Returns a convolution with limits inside of int8, which four pixels do not have."""
+    layer = _conv(size, taps, depth, channels, padding, dilation=dilation)
+    layer.options = {**layer.options, "FusedActivationFunction": "RELU6"}
+    return layer
 
 
 def _depthwise(

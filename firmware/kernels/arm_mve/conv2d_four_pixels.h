@@ -3,7 +3,7 @@
  * @file arm_mve/conv2d_four_pixels.h
  * int8 convolution with Helium: four pixels times two channels at once, sixteen taps per instruction.
  *
- * Windows of single pixels are read from the input. Other windows are read from a line buffer of input rows
+ * Windows of one run of bytes are read from the input. Other windows are read from a line buffer of input rows
  * (line_buffer.h) if pixels are whole chunks of sixteen bytes, else from im2col columns into which they are copied. For
  * 1x1 and im2col columns, four pixels may be the end of a row and the start of the next.
  * host/aboard/kernels/arm_mve/conv2d_four_pixels.py chooses.
@@ -20,31 +20,40 @@
 #include "four_pixels_layer.h"
 #include "line_buffer.h"
 
+/** Bytes by which the last load of a window exceeds it. */
+ABOARD_INLINE int32_t aboard_four_pixels_excess(const aboard_conv2d_four_pixels_mve_t *p) {
+    return p->chunks * ABOARD_MVE_CHUNK - aboard_mve_line_buffer_run(&p->line_buffer);
+}
+
 /**
  * Computes `count` pixels directly from the input. The last pixels are copied to `scratch` if there are fewer than
- * four, or if vectors would exceed them.
+ * four, or if vectors would exceed the input, as for the last `rest` of them.
  */
 ABOARD_INLINE void aboard_four_pixels_direct(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, int32_t count,
-                                             const int8_t *weights, int8_t *scratch, int8_t *out) {
+                                             int32_t rest, const int8_t *weights, int8_t *scratch, int8_t *out) {
     aboard_four_pixels_table_t tables[2];
     aboard_four_pixels_table_t *table = &tables[0];
-    const int32_t safe = p->exact ? ABOARD_FOUR_PIXELS : ABOARD_FOUR_PIXELS + 1;
+    const int32_t many = p->distance < aboard_four_pixels_excess(p);
     aboard_four_pixels_fill(p, ABOARD_FOUR_PIXELS, &tables[0]);
     aboard_four_pixels_fill(p, (count - 1) % ABOARD_FOUR_PIXELS + 1, &tables[1]);
-    int32_t groups = (count + ABOARD_FOUR_PIXELS - safe) / ABOARD_FOUR_PIXELS;
+    int32_t groups = (many ? ABOARD_MAX(count - rest, 0) : count - rest) / ABOARD_FOUR_PIXELS;
     ABOARD_UNROLL(1)
     while (count > 0) {
-        if (groups == 0) {
+        const int8_t *const next = x + ABOARD_FOUR_PIXELS * p->distance;
+        const int32_t copies = groups == 0;
+        if (copies) {
             for (int32_t i = 0; i < ABOARD_FOUR_PIXELS; ++i) {
                 const int32_t pixel = ABOARD_MIN(i, count - 1);
-                aboard_mve_copy(scratch + i * p->distance, x + pixel * p->distance, p->line_buffer.in.channels);
+                aboard_mve_copy(scratch + i * p->distance, x + pixel * p->distance,
+                                aboard_mve_line_buffer_run(&p->line_buffer));
             }
             x = scratch;
-            table = &tables[1];
+            table = &tables[many && count > ABOARD_FOUR_PIXELS ? 0 : 1];
             groups = 1;
         }
         aboard_four_pixels_groups(p, x, weights, table, out, groups);
-        x += ABOARD_FOUR_PIXELS * p->distance * groups;
+        /* More than one group is copied where a load exceeds several pixels. */
+        x = many && copies ? next : x + ABOARD_FOUR_PIXELS * p->distance * groups;
         out += ABOARD_FOUR_PIXELS * p->out.pixel_stride * groups;
         count -= ABOARD_FOUR_PIXELS * groups;
         groups = 0;
@@ -69,7 +78,7 @@ ABOARD_INLINE void aboard_four_pixels_line_buffer(const aboard_conv2d_four_pixel
  * int8 convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters; a single group, and contiguous rows of a window.
- * @param in, out     Different memory. Any views, including rolling buffers; for DIRECT at multiples of 4 bytes.
+ * @param in, out     Different memory. Any views, including rolling buffers.
  * @param weights     For every two channels of a group [rows][phases][chunks][taps of a phase][2][16], padded with
  * zeros, and [2][3] words: the constants of the epilogue. By `begun`, [2][4] words of biases come first, and [2][2]
  * words of other constants last. By `ends`, two words follow.
@@ -97,8 +106,11 @@ ABOARD_INLINE void aboard_conv2d_four_pixels_mve(const aboard_conv2d_four_pixels
             }
         } else {
             const int32_t rows = aboard_four_pixels_together(p, row, last);
+            const int32_t excess = aboard_four_pixels_excess(p);
+            const int32_t end = p->joined == 1 || row + rows == p->out.rows;
+            const int32_t rest = aboard_mve_line_buffer_rest(&p->line_buffer, excess, p->distance, end);
             int8_t *const y = aboard_row_out_s8(&p->out, out, row);
-            aboard_four_pixels_direct(p, x, rows * p->out.cols, weights, scratch, y);
+            aboard_four_pixels_direct(p, x, rows * p->out.cols, rest, weights, scratch, y);
             row += rows;
         }
     }
@@ -138,7 +150,6 @@ ABOARD_INLINE void aboard_conv2d_four_pixels_mve_scattered(const aboard_conv2d_f
     int8_t *const columns = scratch + aboard_mve_line_buffer_bytes(&p->line_buffer);
     const int32_t step = p->line_buffer.stride_w * aboard_mve_line_buffer_pixel(&p->line_buffer);
     const int32_t pixels = ABOARD_MIN(p->out.cols, ABOARD_FOUR_PIXELS);
-    const int32_t pairs = aboard_four_pixels_channels(p) / 2;
     aboard_four_pixels_table_t table;
     aboard_four_pixels_fill(p, pixels, &table);
     ABOARD_UNROLL(1)
@@ -156,8 +167,8 @@ ABOARD_INLINE void aboard_conv2d_four_pixels_mve_scattered(const aboard_conv2d_f
                 aboard_four_pixels_scattered(p, from, pixels, columns);
                 aboard_four_pixels(p, columns, w, &table, to);
                 from += aboard_mve_line_buffer_depth(&p->line_buffer);
-                w += pairs * (2 * ABOARD_MVE_CHUNK * p->chunks + aboard_four_pixels_constants(p));
-                to += 2 * pairs;
+                w += aboard_four_pixels_stream(p);
+                to += aboard_four_pixels_channels(p);
             }
         }
     }

@@ -9,11 +9,11 @@
  * the third pixel or a count of rows or of groups, as is `left`. q0 to q3 hold pixels, q4 weights and then sums, q6
  * another pixel or results, q7 the table; q5 weights and then sums, or for windows the first chunk of the first pixel.
  *
- * Literals: `pairs` of channels, `chunks`, `distance` (bytes from one pixel to the next), and `single`, `shift`,
- * `zero_point` and `ends` of the epilogue; `near` is 1 if the offset of a load reaches the fourth pixel, and `grouped`
- * if there is a loop over groups of four pixels, whose weights are `stream` bytes, and whose results are `skip` bytes
- * apart; for gathered windows `step` (bytes from one to the next); for windows also `taps`, `phases`, `rows` and
- * `advance` (bytes from one row to the next).
+ * Literals: `pairs` of channels, of which the last two overlap if their number is `odd`, `chunks`, `distance` (bytes
+ * from one pixel to the next), and `single`, `shift`, `zero_point` and `ends` of the epilogue; `near` is 1 if the
+ * offset of a load reaches the fourth pixel, and `grouped` if there is a loop over groups of four pixels, whose weights
+ * are `stream` bytes, and whose results are `skip` bytes apart; for gathered windows `step` (bytes from one to the
+ * next); for windows also `taps`, `phases`, `rows` and `advance` (bytes from one row to the next).
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_H
 #define ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_H
@@ -86,12 +86,22 @@
     "vqdmlah.s32 " x ", " x ", " one "\n\t" \
     "vrshl.s32 " x ", " shift "\n\t"
 
+/** To the results of the next two channels. The last two of an odd number begin with the channel before them, which is
+ * computed again: the step before them is one byte. */
+#define ABOARD_MVE_FOUR_PIXELS_ON \
+    ".if %c[odd]\n\t" \
+    "cmp %[left], #3\n\t" \
+    "adc %[out], %[out], #1\n\t" \
+    ".else\n\t" \
+    "add %[out], %[out], #2\n\t" \
+    ".endif\n\t"
+
 /** Writes eight results; or the even bytes of sixteen into a register that is free, and after the odd ones all of them. */
 #define ABOARD_MVE_FOUR_PIXELS_STORE \
     ".if %c[words] == 0\n\t" \
     "vqmovnb.s16 q4, q4\n\t" \
     "vstrb.16 q4, [%[out], q7]\n\t" \
-    "add %[out], %[out], #2\n\t" \
+    ABOARD_MVE_FOUR_PIXELS_ON \
     ".elseif aboard_second\n\t" \
     "vqmovnt.s16 q%c[held], q4\n\t" \
     "vstrw.32 q%c[held], [q7, #4]!\n\t" \
@@ -157,38 +167,38 @@
     op ".s8 lr, " d ", q5\n\t"
 
 /** A chunk of a pixel times both channels. */
-#define ABOARD_MVE_FOUR_PIXELS_ONE(op, x, first, second) \
-    "vldrw.32 q6, [" x "]\n\t" \
+#define ABOARD_MVE_FOUR_PIXELS_ONE(op, load, x, first, second) \
+    load " q6, [" x "]\n\t" \
     op ".s8 " first ", q6, q4\n\t" \
     op ".s8 " second ", q6, q5\n\t"
 
 #define ABOARD_MVE_FOUR_PIXELS_AT "16 * aboard_chunk"
 
 /** `text`, an instruction or more, with the address of the third pixel as base and offset: from `x` if that is near. */
-#define ABOARD_MVE_FOUR_PIXELS_THIRD(text) \
+#define ABOARD_MVE_FOUR_PIXELS_THIRD(text, load) \
     ".if %c[near]\n\t" \
-    text("%[x], #2 * %c[distance] + ") \
+    text(load, "%[x], #2 * %c[distance] + ") \
     ".else\n\t" \
-    text("%[x2], #") \
+    text(load, "%[x2], #") \
     ".endif\n\t"
 
 /** A further chunk of a pixel that is in memory. */
-#define ABOARD_MVE_FOUR_PIXELS_MORE(x, first, second) \
-    ABOARD_MVE_FOUR_PIXELS_ONE("vmladava", x ABOARD_MVE_FOUR_PIXELS_AT, first, second)
+#define ABOARD_MVE_FOUR_PIXELS_MORE(load, x, first, second) \
+    ABOARD_MVE_FOUR_PIXELS_ONE("vmladava", load, x ABOARD_MVE_FOUR_PIXELS_AT, first, second)
 
 /** Reads the fourth pixel again. */
-#define ABOARD_MVE_FOUR_PIXELS_AGAIN(x) "vldrw.32 q6, [" x "%c[distance]]\n\t"
+#define ABOARD_MVE_FOUR_PIXELS_AGAIN(load, x) load " q6, [" x "%c[distance]]\n\t"
 
 /** A further chunk of the third and of the fourth pixel. */
-#define ABOARD_MVE_FOUR_PIXELS_MORE_TWO(x) \
-    ABOARD_MVE_FOUR_PIXELS_MORE(x, "r4", "r12") \
-    ABOARD_MVE_FOUR_PIXELS_MORE(x "%c[distance] + ", "r6", "lr")
+#define ABOARD_MVE_FOUR_PIXELS_MORE_TWO(load, x) \
+    ABOARD_MVE_FOUR_PIXELS_MORE(load, x, "r4", "r12") \
+    ABOARD_MVE_FOUR_PIXELS_MORE(load, x "%c[distance] + ", "r6", "lr")
 
 /** The first chunk: of four pixels in registers, or of three if the fourth register holds results. */
-#define ABOARD_MVE_FOUR_PIXELS_FIRST(op) \
+#define ABOARD_MVE_FOUR_PIXELS_FIRST(op, load) \
     ".if %c[held] == 3\n\t" \
     ABOARD_MVE_FOUR_PIXELS_THREE(op, "q0", "q1", "q2") \
-    ABOARD_MVE_FOUR_PIXELS_THIRD(ABOARD_MVE_FOUR_PIXELS_AGAIN) \
+    ABOARD_MVE_FOUR_PIXELS_THIRD(ABOARD_MVE_FOUR_PIXELS_AGAIN, load) \
     op ".s8 r6, q6, q4\n\t" \
     op ".s8 lr, q6, q5\n\t" \
     ".else\n\t" \
@@ -196,39 +206,39 @@
     ".endif\n\t"
 
 /** Sums of a single run of chunks for each pixel, whose first chunks are in registers. */
-#define ABOARD_MVE_FOUR_PIXELS_RUN_SUMS \
+#define ABOARD_MVE_FOUR_PIXELS_RUN_SUMS(load) \
     ABOARD_MVE_FOUR_PIXELS( \
         ABOARD_MVE_FOUR_PIXELS_WEIGHTS \
         ".if %c[begun]\n\t" \
-        ABOARD_MVE_FOUR_PIXELS_FIRST("vmladava") \
+        ABOARD_MVE_FOUR_PIXELS_FIRST("vmladava", load) \
         ".else\n\t" \
-        ABOARD_MVE_FOUR_PIXELS_FIRST("vmladav") \
+        ABOARD_MVE_FOUR_PIXELS_FIRST("vmladav", load) \
         ".endif\n\t" \
         ".set aboard_chunk, 1\n\t" \
         ".rept %c[chunks] - 1\n\t" \
         ABOARD_MVE_FOUR_PIXELS_WEIGHTS \
-        ABOARD_MVE_FOUR_PIXELS_MORE("%[x], #", "r0", "r8") \
-        ABOARD_MVE_FOUR_PIXELS_MORE("%[x], #%c[distance] + ", "r2", "r10") \
-        ABOARD_MVE_FOUR_PIXELS_THIRD(ABOARD_MVE_FOUR_PIXELS_MORE_TWO) \
+        ABOARD_MVE_FOUR_PIXELS_MORE(load, "%[x], #", "r0", "r8") \
+        ABOARD_MVE_FOUR_PIXELS_MORE(load, "%[x], #%c[distance] + ", "r2", "r10") \
+        ABOARD_MVE_FOUR_PIXELS_THIRD(ABOARD_MVE_FOUR_PIXELS_MORE_TWO, load) \
         ".set aboard_chunk, aboard_chunk + 1\n\t" \
         ".endr\n\t", \
         "q5")
 
 /** The first chunks of the third and of the fourth pixel. */
-#define ABOARD_MVE_FOUR_PIXELS_LAST_TWO(x) \
-    "vldrw.32 q2, [" x "0]\n\t" \
-    "vldrw.32 q3, [" x "%c[distance]]\n\t"
+#define ABOARD_MVE_FOUR_PIXELS_LAST_TWO(load, x) \
+    load " q2, [" x "0]\n\t" \
+    load " q3, [" x "%c[distance]]\n\t"
 
-/** Pixels in memory. */
-#define ABOARD_MVE_FOUR_PIXELS_RUN \
+/** Pixels in memory: `load` is for the unit that all of them are at multiples of. */
+#define ABOARD_MVE_FOUR_PIXELS_RUN(load) \
     ABOARD_MVE_FOUR_PIXELS_GROUPS( \
-        "vldrw.32 q0, [%[x]]\n\t" \
-        "vldrw.32 q1, [%[x], %[distance]]\n\t" \
+        load " q0, [%[x]]\n\t" \
+        load " q1, [%[x], %[distance]]\n\t" \
         ".if %c[near] == 0\n\t" \
         "addw %[x2], %[x], #2 * %c[distance]\n\t" \
         ".endif\n\t" \
-        ABOARD_MVE_FOUR_PIXELS_THIRD(ABOARD_MVE_FOUR_PIXELS_LAST_TWO) \
-        ABOARD_MVE_FOUR_PIXELS_RUN_SUMS)
+        ABOARD_MVE_FOUR_PIXELS_THIRD(ABOARD_MVE_FOUR_PIXELS_LAST_TWO, load) \
+        ABOARD_MVE_FOUR_PIXELS_RUN_SUMS(load))
 
 /** Window `number`: its first chunk into its register, others through a register that is free into an im2col column. */
 #define ABOARD_MVE_FOUR_PIXELS_GATHER(load, number) \
@@ -267,7 +277,7 @@
     ".if %c[near] == 0\n\t" \
     "addw %[x2], %[x], #2 * %c[distance]\n\t" \
     ".endif\n\t" \
-    ABOARD_MVE_FOUR_PIXELS_RUN_SUMS
+    ABOARD_MVE_FOUR_PIXELS_RUN_SUMS("vldrw.32")
 
 /** Weights of a channel times a tap of four pixels. */
 #define ABOARD_MVE_FOUR_PIXELS_CHANNEL(op, a, b, c, d, first, second, third, fourth) \

@@ -69,6 +69,21 @@ ABOARD_INLINE void aboard_four_pixels_four(const aboard_conv2d_four_pixels_mve_t
                          [offsets] "r"(offsets), [chunks] "i"(p->chunks) \
                      : "q0", "q1", "q2", "memory")
 
+/** Bytes with offsets of 16 bits, eight at once. */
+#define ABOARD_FOUR_PIXELS_GATHER_FAR(length) \
+    __asm__ volatile(".set aboard_chunk, 0\n\t" \
+                     ".rept 2 * %c[chunks]\n\t" \
+                     "vldrw.32 q0, [%[offsets], #16 * aboard_chunk]\n\t" \
+                     "vldrb.u16 q1, [%[x0], q0]\n\t" \
+                     "vldrb.u16 q2, [%[x1], q0]\n\t" \
+                     "vstrb.16 q1, [%[y0], #8 * aboard_chunk]\n\t" \
+                     "vstrb.16 q2, [%[y1], #8 * aboard_chunk]\n\t" \
+                     ".set aboard_chunk, aboard_chunk + 1\n\t" \
+                     ".endr" length \
+                     : : [x0] "r"(w.from[0]), [x1] "r"(w.from[1]), [y0] "l"(w.to[0]), [y1] "l"(w.to[1]), \
+                         [offsets] "r"(offsets), [chunks] "i"(p->chunks) \
+                     : "q0", "q1", "q2", "memory")
+
 /* clang-format on */
 
 #define ABOARD_FOUR_PIXELS_GATHER_BYTES(length) ABOARD_FOUR_PIXELS_GATHER("vldrb.u8", length)
@@ -84,7 +99,9 @@ ABOARD_INLINE void aboard_four_pixels_four(const aboard_conv2d_four_pixels_mve_t
 ABOARD_INLINE void aboard_four_pixels_gather(const aboard_conv2d_four_pixels_mve_t *p, aboard_mve_windows_t w,
                                              const int8_t *offsets) {
     const int32_t repeated = 5 * (p->chunks - 1);
-    if (p->unit == 1) {
+    if (p->unit == ABOARD_FOUR_PIXELS_FAR) {
+        ABOARD_MVE_SIZED(repeated + 5 * p->chunks, ABOARD_FOUR_PIXELS_GATHER_FAR);
+    } else if (p->unit == 1) {
         ABOARD_MVE_SIZED(repeated, ABOARD_FOUR_PIXELS_GATHER_BYTES);
     } else if (p->unit == 2) {
         ABOARD_MVE_SIZED(repeated, ABOARD_FOUR_PIXELS_GATHER_HALVES);
@@ -98,11 +115,13 @@ ABOARD_INLINE void aboard_four_pixels_gather(const aboard_conv2d_four_pixels_mve
 /** The function above in C. */
 ABOARD_INLINE void aboard_four_pixels_gather(const aboard_conv2d_four_pixels_mve_t *p, aboard_mve_windows_t w,
                                              const int8_t *offsets) {
-    for (int32_t at = 0; at < p->chunks * ABOARD_MVE_CHUNK; at += p->unit) {
+    const int32_t far = p->unit == ABOARD_FOUR_PIXELS_FAR;
+    const int32_t unit = far ? 1 : p->unit;
+    for (int32_t at = 0; at < p->chunks * ABOARD_MVE_CHUNK; at += unit) {
         uint32_t offset = 0;
-        memcpy(&offset, offsets + at, (size_t)p->unit);
-        memcpy(w.to[0] + at, w.from[0] + offset, (size_t)p->unit);
-        memcpy(w.to[1] + at, w.from[1] + offset, (size_t)p->unit);
+        memcpy(&offset, offsets + (1 + far) * at, (size_t)(unit + far));
+        memcpy(w.to[0] + at, w.from[0] + offset, (size_t)unit);
+        memcpy(w.to[1] + at, w.from[1] + offset, (size_t)unit);
     }
 }
 

@@ -19,17 +19,20 @@
 #include "line_buffer.h"
 #include "sums.h"
 
-/** Windows of a pixel are read in place. */
+/** Windows of one run of bytes are read in place. */
 #define ABOARD_FOUR_PIXELS_DIRECT 0
 /** Windows are read from the line buffer; a row of the result has four pixels or more. */
 #define ABOARD_FOUR_PIXELS_LINE_BUFFER 1
 /** Windows are copied, each into an im2col column. */
 #define ABOARD_FOUR_PIXELS_IM2COL 2
 
+/** Windows are gathered in bytes whose offsets have 16 bits. */
+#define ABOARD_FOUR_PIXELS_FAR 3
+
 /** Pixels computed at once. */
 #define ABOARD_FOUR_PIXELS 4
 
-/** Largest offset of a load. */
+/** Largest offset of a load of words; of halfwords and bytes it is a half and a fourth. */
 #define ABOARD_FOUR_PIXELS_MOST_OFFSET 508
 
 /** Chunks times taps of windows in a line buffer that are computed without a loop over rows. */
@@ -47,8 +50,9 @@ typedef struct {
     int32_t phases;   /**< Pixels from one window to the next if they share loads, else 1. */
     int32_t chunks;   /**< Chunks of a tap. */
     int32_t distance; /**< Bytes from one window to the next, a multiple of 4. */
-    int32_t exact;    /**< 1: a window is as long as its chunks. */
-    int32_t unit;     /**< For IM2COL, bytes of a unit that windows are gathered in: 1, 2 or 4; 0: rows are copied. */
+    int32_t unit;     /**< For IM2COL, bytes of a unit that windows are gathered in: 1, 2 or 4, or
+                           ABOARD_FOUR_PIXELS_FAR; 0: rows are copied. For DIRECT, bytes that all pixels are at
+                           multiples of: 1, 2 or 4. */
     int32_t words;    /**< 1: four channels of a pixel are written as a word: results are at multiples of 4 bytes, and
                            of every four channels the first and the third come before the others. */
     int32_t begun;    /**< 1: before the weights of two channels come eight words that their sums begin with. */
@@ -73,6 +77,16 @@ typedef struct {
     int8_t *columns;
 } aboard_four_pixels_gather_t;
 
+/** Channels of the result in a group. */
+ABOARD_INLINE int32_t aboard_four_pixels_channels(const aboard_conv2d_four_pixels_mve_t *p) {
+    return p->out.channels / p->line_buffer.groups;
+}
+
+/** Pairs of channels of a group; with an odd number of channels the last two pairs have one in common. */
+ABOARD_INLINE int32_t aboard_four_pixels_pairs(const aboard_conv2d_four_pixels_mve_t *p) {
+    return (aboard_four_pixels_channels(p) + 1) / 2;
+}
+
 /** Fills a table for `count` pixels. */
 ABOARD_INLINE void aboard_four_pixels_fill(const aboard_conv2d_four_pixels_mve_t *p, int32_t count,
                                            aboard_four_pixels_table_t *table) {
@@ -85,7 +99,9 @@ ABOARD_INLINE void aboard_four_pixels_fill(const aboard_conv2d_four_pixels_mve_t
     }
     ABOARD_UNROLL(8)
     for (int32_t lane = 0; lane < 8; ++lane) {
-        table->at.results[lane] = (uint16_t)(ABOARD_MIN(lane / 2, count - 1) * p->out.pixel_stride + lane % 2);
+        /* A single channel is computed twice. */
+        const int32_t channel = ABOARD_MIN(lane % 2, aboard_four_pixels_channels(p) - 1);
+        table->at.results[lane] = (uint16_t)(ABOARD_MIN(lane / 2, count - 1) * p->out.pixel_stride + channel);
     }
 }
 
@@ -112,21 +128,27 @@ ABOARD_INLINE int32_t aboard_four_pixels_constants(const aboard_conv2d_four_pixe
     return (p->begun ? 48 : 24) + (p->ends ? 8 : 0);
 }
 
-/** Channels of the result in a group. */
-ABOARD_INLINE int32_t aboard_four_pixels_channels(const aboard_conv2d_four_pixels_mve_t *p) {
-    return p->out.channels / p->line_buffer.groups;
-}
-
 /** Bytes of the weights and the constants of a group of channels. */
 ABOARD_INLINE int32_t aboard_four_pixels_stream(const aboard_conv2d_four_pixels_mve_t *p) {
     const int32_t weights = 2 * ABOARD_MVE_CHUNK * p->rows * p->chunks * p->taps;
-    return aboard_four_pixels_channels(p) / 2 * (weights + aboard_four_pixels_constants(p));
+    return aboard_four_pixels_pairs(p) * (weights + aboard_four_pixels_constants(p));
+}
+
+/** Bytes by which the instructions advance the address of results for the channels of a group. */
+ABOARD_INLINE int32_t aboard_four_pixels_advance(const aboard_conv2d_four_pixels_mve_t *p) {
+    const int32_t channels = aboard_four_pixels_channels(p);
+    return channels % 2 == 0 ? channels : ABOARD_MAX(channels - 1, 1);
+}
+
+/** Bytes that loads of pixels are at multiples of. */
+ABOARD_INLINE int32_t aboard_four_pixels_load(const aboard_conv2d_four_pixels_mve_t *p) {
+    return p->source == ABOARD_FOUR_PIXELS_DIRECT ? p->unit : 4;
 }
 
 /** True if the offset of a load reaches all chunks of the fourth pixel of a run. */
 ABOARD_INLINE int32_t aboard_four_pixels_near(const aboard_conv2d_four_pixels_mve_t *p) {
     return (ABOARD_FOUR_PIXELS - 1) * p->distance + (p->chunks - 1) * ABOARD_MVE_CHUNK <=
-           ABOARD_FOUR_PIXELS_MOST_OFFSET;
+           ABOARD_FOUR_PIXELS_MOST_OFFSET * aboard_four_pixels_load(p) / 4;
 }
 
 /** True if windows in a line buffer need no loop over their rows. */
@@ -149,17 +171,19 @@ ABOARD_INLINE int32_t aboard_four_pixels_grouped(const aboard_conv2d_four_pixels
 #define ABOARD_FOUR_PIXELS_ASM(text, length) \
     __asm__ volatile(text length \
                      : [x] "+r"(x), [x2] "+r"(table), [w] "+r"(w), [out] "+r"(out), [left] "=&r"(left) \
-                     : [pairs] "i"(aboard_four_pixels_channels(p) / 2), [chunks] "i"(p->chunks), [distance] "i"(p->distance), \
+                     : [pairs] "i"(aboard_four_pixels_pairs(p)), [odd] "i"(aboard_four_pixels_channels(p) % 2), [chunks] "i"(p->chunks), [distance] "i"(p->distance), \
                        [taps] "i"(p->taps), [phases] "i"(p->phases), [rows] "i"(p->rows), [advance] "i"(advance), \
                        [words] "i"(p->words), [begun] "i"(p->begun), [ends] "i"(p->ends), [held] "i"(held), [step] "i"(step), [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
                        [zero_point] "i"(p->epilogue.zero_point), [near] "i"(aboard_four_pixels_near(p)), \
                        [grouped] "i"(aboard_four_pixels_grouped(p)), [stream] "i"(aboard_four_pixels_stream(p)), \
-                       [skip] "i"(ABOARD_FOUR_PIXELS * p->out.pixel_stride - aboard_four_pixels_channels(p)) \
+                       [skip] "i"(ABOARD_FOUR_PIXELS * p->out.pixel_stride - aboard_four_pixels_advance(p)) \
                      : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7")
 
 /* clang-format on */
 
-#define ABOARD_FOUR_PIXELS_RUN(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_RUN, length)
+#define ABOARD_FOUR_PIXELS_RUN(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_RUN("vldrw.32"), length)
+#define ABOARD_FOUR_PIXELS_RUN_OF_HALVES(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_RUN("vldrh.16"), length)
+#define ABOARD_FOUR_PIXELS_RUN_OF_BYTES(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_RUN("vldrb.8"), length)
 #define ABOARD_FOUR_PIXELS_WINDOWS(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_WINDOWS, length)
 #define ABOARD_FOUR_PIXELS_LOOPED(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_LOOPED, length)
 #define ABOARD_FOUR_PIXELS_BYTES(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_GATHERED("vldrb.u8"), length)
@@ -190,7 +214,11 @@ ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, 
     const int32_t copies = 1 + p->words;
     const int32_t epilogues = p->words * ABOARD_MVE_FOUR_PIXELS_EPILOGUE_LENGTH;
     int32_t left;
-    if (p->source != ABOARD_FOUR_PIXELS_LINE_BUFFER) {
+    if (aboard_four_pixels_load(p) == 1) {
+        ABOARD_MVE_SIZED(aboard_four_pixels_repeated(p), ABOARD_FOUR_PIXELS_RUN_OF_BYTES);
+    } else if (aboard_four_pixels_load(p) == 2) {
+        ABOARD_MVE_SIZED(aboard_four_pixels_repeated(p), ABOARD_FOUR_PIXELS_RUN_OF_HALVES);
+    } else if (p->source != ABOARD_FOUR_PIXELS_LINE_BUFFER) {
         ABOARD_MVE_SIZED(aboard_four_pixels_repeated(p), ABOARD_FOUR_PIXELS_RUN);
     } else if (aboard_four_pixels_unrolled(p)) {
         ABOARD_MVE_SIZED(copies * p->rows * (row + 2) - 2 * ABOARD_MVE_FOUR_PIXELS_ROW_LINES + epilogues,
@@ -243,7 +271,8 @@ ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, 
                                       const aboard_four_pixels_table_t *table, int8_t *out) {
     const int32_t advance =
         p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER ? aboard_mve_line_buffer_stride(&p->line_buffer) : 0;
-    for (int32_t n = 0; n < aboard_four_pixels_channels(p); n += 2) {
+    for (int32_t pair = 0; pair < aboard_four_pixels_pairs(p); ++pair) {
+        const int32_t n = ABOARD_MAX(ABOARD_MIN(2 * pair, aboard_four_pixels_channels(p) - 2), 0);
         int32_t sums[8] = {0};
         int32_t begin[8] = {0};
         int32_t constants[2][3];

@@ -233,6 +233,20 @@ ABOARD_INLINE int32_t aboard_mve_line_buffer_held(const aboard_mve_line_buffer_t
     return ABOARD_MIN(b->lines - line % b->lines, ABOARD_MIN(b->out_height - line, last - row));
 }
 
+/**
+ * Returns how many windows at the end of a row of the input are too near to its end for loads that exceed them.
+ *
+ * @param b      Parameters; windows of one row.
+ * @param excess Bytes by which a load exceeds a window.
+ * @param step   Bytes from one window to the next.
+ * @param last   True if no other row of windows follows.
+ */
+ABOARD_INLINE int32_t aboard_mve_line_buffer_rest(const aboard_mve_line_buffer_t *b, int32_t excess, int32_t step,
+                                                  int32_t last) {
+    const int32_t follows = b->in.buffer_rows >= b->in.rows && b->stride_h * b->in.row_stride >= excess;
+    return follows && !last ? 0 : (excess + step - 1) / step;
+}
+
 /** Channels of a group. */
 ABOARD_INLINE int32_t aboard_mve_line_buffer_depth(const aboard_mve_line_buffer_t *b) {
     return b->in.channels / b->groups;

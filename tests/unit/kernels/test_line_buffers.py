@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from aboard.importers import load
-from aboard.kernels.arm_mve.conv2d_four_pixels import lines_at_once
+from aboard.kernels.arm_mve.line_buffer import lines_at_once
 from aboard.kernels.view import View
 from aboard.target import Target
 from support.weighted_models import Layer

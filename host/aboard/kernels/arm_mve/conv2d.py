@@ -5,14 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_mve import conv2d_four_pixels as four_pixels
-from aboard.kernels.arm_mve import conv2d_loops
+from aboard.kernels.arm_mve import conv2d_loops, loops
+from aboard.kernels.arm_mve.conv2d_blocks import by_group, pack
 from aboard.kernels.arm_mve.epilogue import LANES, EpilogueMve, epilogue, refusal
+from aboard.kernels.arm_mve.line_buffer import (
+    buffered_rows,
+    dilations,
+    keeps_lines,
+    line_buffer,
+    line_buffer_cols,
+    lines_at_once,
+    scattered,
+    scratch_bytes,
+)
 from aboard.kernels.arm_mve.loops import CHUNK, UNROLLED
 from aboard.kernels.contract import (
     ConstantArg,
@@ -29,11 +39,9 @@ from aboard.kernels.overlap import Reads, distance
 from aboard.kernels.registry import implements
 from aboard.kernels.select.price import flash_price
 from aboard.kernels.view import Literal, View
-from aboard.kernels.weights import padded
 from aboard.kernels.windowed import groups, sliding_window
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, WEIGHTS, Precision
-from aboard.ops.window import reach as spanned
 from aboard.target import Knob, Target
 
 HEADER = "arm_mve/conv2d.h"
@@ -53,6 +61,10 @@ _MAX_ROW = 128
 #: Largest address offset of a load or store of bytes.
 MAX_STEP = 127
 
+#: How much faster another source of windows must be than the preferred one by its estimate, and pairs of pixels than
+#: that, to be chosen.
+_FASTER, _PAIRS_FASTER = 1.05, 1.1
+
 #: Channels and results from which four pixels are faster than windows of a chunk alone.
 _LEAST_CHANNELS, _MANY_RESULTS = 16, 4096
 
@@ -65,52 +77,6 @@ def reach(rows: int, chunks: int, advance: int, unrolled: int = UNROLLED) -> dic
     return {"rows": rows, "chunks": chunks, "advance": advance}
 
 
-def line_buffer_cols(node: Node, x: View) -> int:
-    """Returns the pixels of a row of the line buffer; 0 if windows are read directly from the input."""
-    attrs, dilations = op.attributes(node), four_pixels.dilations(node)
-    plain = dilations == (1, 1) and groups(node) == 1
-    if plain and not attrs.padding.any and x.buffer_rows >= x.rows and x.pixel_stride == x.channels:
-        return 0
-    return (node.output.shape[2] - 1) * attrs.strides[1] + spanned(op.window(node)[1], dilations[1])
-
-
-def line_buffer(node: Node, x: View, cols: int, lines: int) -> dict[str, Literal]:
-    """Returns the fields of `aboard_mve_line_buffer_t` of a conv2d.
-
-    Args:
-        node: The node.
-        x: View of its operand.
-        cols: Pixels of a row of the line buffer; 0 without one.
-        lines: See `lines_at_once`.
-    """
-    attrs, dilations = op.attributes(node), four_pixels.dilations(node)
-    height, width = op.window(node)
-    return {
-        "in": x.literal(),
-        "in_height": node.input(INPUT).shape[1],
-        "out_height": node.output.shape[1],
-        "window_height": height,
-        "window_width": width,
-        "stride_h": attrs.strides[0],
-        "stride_w": attrs.strides[1],
-        "dilation_h": dilations[0],
-        "dilation_w": dilations[1],
-        "groups": groups(node),
-        "pad_top": attrs.padding.top,
-        "pad_left": attrs.padding.left,
-        "cols": cols,
-        "keeps": int(lines > 0),
-        "lines": max(lines, 1),
-        "zero_point": node.input(INPUT).quant.zero_point,
-    }
-
-
-def scratch_bytes(buffer_rows: int, row_bytes: int, column: int) -> int:
-    """Returns the bytes of the line buffer, of two im2col columns, and of the bytes that vectors read beyond each."""
-    kept = (buffer_rows * row_bytes + 2 * CHUNK - 1) // CHUNK * CHUNK if row_bytes else 0
-    return kept + (2 * column + CHUNK if column else 0)
-
-
 def _runs_on(node: Node, x: View, y: View) -> bool:
     """True if 1x1 windows have the same distance across the end of a row as within a row."""
     attrs = op.attributes(node)
@@ -121,26 +87,19 @@ def _runs_on(node: Node, x: View, y: View) -> bool:
 def _alone(node: Node, x: View, y: View) -> bool:
     """True if each window is one run of at most sixteen bytes of the input, and instructions can step over pixels.
 
-    Many results are computed faster by four pixels, whose results are written as words.
+    Many results are computed faster by four pixels, whose results are written as words, or where channels are no whole
+    blocks.
     """
     height, width = op.window(node)
     step = op.attributes(node).strides[1] * x.pixel_stride
-    fits = height == 1 and width * x.channels <= CHUNK and y.channels % LANES == 0
+    fits = height == 1 and width * x.channels <= CHUNK and y.channels >= LANES
     if not fits or line_buffer_cols(node, x) != 0 or max(step, y.pixel_stride) > MAX_STEP:
         return False
+    if y.channels % LANES and width == 1:
+        rows, cols = (1, y.rows * y.cols) if _runs_on(node, x, y) else (y.rows, y.cols)
+        return conv2d_loops.of_chunks(rows, cols, y.channels) <= conv2d_loops.of_fours(rows, cols, y.channels)
     words = four_pixels.aligned(x) and four_pixels.aligned(y) and width == 1 and y.channels >= _LEAST_CHANNELS
     return not (words and math.prod(node.output.shape) >= _MANY_RESULTS)
-
-
-def pack(matrix: Array) -> Array:
-    """Returns weights [channels, taps] as [blocks of four channels, chunks, 4, 16], padded with zeros."""
-    full = padded(padded(matrix, LANES).T, CHUNK).T
-    return np.ascontiguousarray(full.reshape(-1, LANES, full.shape[1] // CHUNK, CHUNK).swapaxes(1, 2))
-
-
-def by_group(values: Array, count: int) -> Array:
-    """Returns values [channels, ...] of `count` groups with the channels of each group padded to blocks of four."""
-    return values if count == 1 else np.concatenate([padded(each, LANES) for each in np.split(values, count)])
 
 
 @implements
@@ -157,8 +116,8 @@ class MveS8(Implementation):
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
         reason = packing.refusal(node, Precision.INT8, op.AXIS)
-        if reason is None and four_pixels.scattered(node):
-            step = four_pixels.dilations(node)[1] * node.input(INPUT).shape[3]
+        if reason is None and scattered(node):
+            step = dilations(node)[1] * node.input(INPUT).shape[3]
             reason = f"is for taps within {MAX_ADVANCE} bytes, got {step}" if step > MAX_ADVANCE else None
         return reason or refusal(node, op.attributes(node).activation, op.AXIS)
 
@@ -184,7 +143,8 @@ class MveS8(Implementation):
         if windows == _PAIRS:
             return None
         found = four_pixels.possible(node, x, y, result, sliding=self.knob("sliding", 1) == 1)
-        return next((each for each in found if each.source.name.lower() == windows), found[0] if found else None)
+        named = next((each for each in found if each.source.name.lower() == windows), None)
+        return named or _fastest(node, x, y, result, found)
 
     @override
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
@@ -194,7 +154,7 @@ class MveS8(Implementation):
             # The first four channels of all pixels are written before the others are computed.
             return None
         found = self._four_pixels(node, x, y, result)
-        if not four_pixels.keeps_lines(node, y):
+        if not keeps_lines(node, y):
             # The line buffer is filled anew for each row of results.
             return distance(sliding_window(node), x, y, Reads.ROW)
         if found is not None:
@@ -227,9 +187,10 @@ class MveS8(Implementation):
         matrix, result = packing.matrix(node, op.AXIS), _epilogue(node)
         alone = _alone(node, x, y) and result.is_plain_single
         found = None if alone else self._four_pixels(node, x, y, result)
-        lines = four_pixels.lines_at_once(node, x, y, target)
+        lines = lines_at_once(node, x, y, target)
         if found is None:
-            unrolled, staged = self.knob("unroll", UNROLLED), self.knob("staged", 0) == 1
+            unrolled = self.knob("unroll", UNROLLED)
+            staged = self.knob("staged", int(_copies(node, x, y, flash_price(target)))) == 1
             return _pixel_pairs(node, x, y, lines, matrix, result, unrolled, staged=staged)
         found = four_pixels.priced(node, found, y, result, flash_price(target))
         return _four_pixels(node, x, y, lines, found, matrix, result)
@@ -256,16 +217,16 @@ def _four_pixels(
         **found.params(),
         "epilogue": result.params,
     }
-    rows = four_pixels.buffered_rows(node, lines)
+    rows = buffered_rows(node, lines)
     return KernelCall(
         header=four_pixels.HEADER,
-        function=found.function + ("_scattered" if four_pixels.scattered(node) else ""),
+        function=found.function + ("_scattered" if scattered(node) else ""),
         params_type="aboard_conv2d_four_pixels_mve_t",
         params=params,
         arguments=(
             InputArg(INPUT, "const int8_t *"),
             OutputArg(0, "int8_t *"),
-            ConstantArg(four_pixels.pack(found, matrix, result)),
+            ConstantArg(four_pixels.pack(found, matrix, result, groups(node))),
             *found.offsets,
             ScratchArg(found.scratch(scratch_bytes(rows, found.cols * x.channels, 0)), "int8_t *"),
         ),
@@ -281,26 +242,61 @@ def _four_pixels(
 
 
 def _staged(node: Node, x: View) -> bool:
-    """True if windows must be copied: their rows are no whole chunks, not contiguous, or too far apart."""
+    """True if windows must be copied: their rows are no whole chunks, not contiguous, or too far apart.
+
+    Rows that are no whole chunks may be read from a line buffer, whose bytes after a row are multiplied by 0.
+    """
     height, width = op.window(node)
-    if four_pixels.scattered(node):
+    if scattered(node):
         return True
-    run, stride = width * x.channels, line_buffer_cols(node, x) * x.channels or x.row_stride
-    reached = height == 1 or (0 <= stride - run <= MAX_ADVANCE and run <= _MAX_ROW * CHUNK)
-    return run % CHUNK > 0 or not reached
-
-
-def _pixel_pairs(
-    node: Node, x: View, y: View, lines: int, matrix: Array, result: EpilogueMve, unrolled: int, *, staged: bool
-) -> KernelCall:
-    """Returns the call that computes two pixels and four channels at once."""
-    height, width = op.window(node)
     cols = line_buffer_cols(node, x)
     run, stride = width * x.channels, cols * x.channels or x.row_stride
-    direct = not staged and not _staged(node, x)
-    column = 0 if direct else math.ceil(matrix.shape[1] / CHUNK) * CHUNK
-    gap = stride - run if height > 1 else 0
-    reached = reach(height, run // CHUNK, gap, unrolled) if direct else reach(1, column // CHUNK, 0, unrolled)
+    read = math.ceil(run / CHUNK) * CHUNK
+    reached = height == 1 or (0 <= stride - read <= MAX_ADVANCE and read <= _MAX_ROW * CHUNK)
+    return (run % CHUNK > 0 and cols == 0) or not reached
+
+
+def _copies(node: Node, x: View, y: View, price: float) -> bool:
+    """True if windows that need not be copied are copied: rows that are padded to whole chunks would take longer.
+
+    Args:
+        node: A convolution with a line buffer.
+        x: View of the input.
+        y: View of the result.
+        price: Instructions that a byte of flash must save.
+    """
+    (height, width), blocks = op.window(node), math.ceil(y.channels / LANES)
+    run = width * x.channels
+    more = height * math.ceil(run / CHUNK) - math.ceil(height * run / CHUNK)
+    pairs = y.rows * math.ceil(y.cols / 2)
+    copied = loops.windows(node, 2, scattered=False, lies=False)
+    return pairs * (copied - blocks * more * loops.PAIR) < price * blocks * more * LANES * CHUNK
+
+
+def _fastest(
+    node: Node, x: View, y: View, result: EpilogueMve, found: list[four_pixels.FourPixels]
+) -> four_pixels.FourPixels | None:
+    """Returns the preferred one of several sources of windows, or one that is faster; None if pixel pairs are."""
+    if not found:
+        return None
+    lines = int(keeps_lines(node, y))
+    times = {each: float(conv2d_loops.of_four_pixels(node, x, y, lines, each, result)) for each in found}
+    best = min(found, key=lambda each: times[each] * (1 if each is found[0] else _FASTER))
+    pairs, _ = _pairs(node, x, y, result, UNROLLED, staged=_staged(node, x))
+    alone = conv2d_loops.of_pixel_pairs(node, x, y, lines, pairs, result)
+    return None if alone * _PAIRS_FASTER < times[best] else best
+
+
+def _pairs(
+    node: Node, x: View, y: View, result: EpilogueMve, unrolled: int, *, staged: bool
+) -> tuple[conv2d_loops.PixelPairs, dict[str, int]]:
+    """Returns how two pixels and four channels are computed at once, and the chunks of a window."""
+    (height, width), depth = op.window(node), x.channels // groups(node)
+    cols, direct = line_buffer_cols(node, x), not staged and not _staged(node, x)
+    stride = cols * x.channels or x.row_stride
+    rows, run = (height, width * x.channels) if direct else (1, height * width * depth)
+    chunks = math.ceil(run / CHUNK)
+    reached = reach(rows, chunks, stride - chunks * CHUNK if rows > 1 else 0, unrolled)
     found = conv2d_loops.PixelPairs(
         rows=reached["rows"],
         chunks=reached["chunks"],
@@ -309,6 +305,18 @@ def _pixel_pairs(
         joined=cols == 0 and _runs_on(node, x, y),
         alone=_alone(node, x, y) and result.is_plain_single,
     )
+    return found, reached
+
+
+def _pixel_pairs(
+    node: Node, x: View, y: View, lines: int, matrix: Array, result: EpilogueMve, unrolled: int, *, staged: bool
+) -> KernelCall:
+    """Returns the call that computes two pixels and four channels at once."""
+    height, cols = op.window(node)[0], line_buffer_cols(node, x)
+    found, reached = _pairs(node, x, y, result, unrolled, staged=staged)
+    column = found.rows * found.chunks * CHUNK if found.column else 0
+    # Each row of a window is padded to whole chunks, except in an im2col column.
+    rows = 1 if found.column else height
     params: dict[str, Literal] = {
         "line_buffer": line_buffer(node, x, cols, lines),
         "out": y.literal(),
@@ -320,20 +328,20 @@ def _pixel_pairs(
     }
     keeps = cols > 0 and lines > 0
     # Copies of taps exceed the first column too.
-    gap = CHUNK if four_pixels.scattered(node) else 0
-    rows = four_pixels.buffered_rows(node, lines)
-    scratch = Scratch(scratch_bytes(rows, cols * x.channels, column) + gap, align=CHUNK, persistent=keeps)
+    gap = CHUNK if scattered(node) else 0
+    held = scratch_bytes(buffered_rows(node, lines), cols * x.channels, column)
+    scratch = Scratch(held + gap, align=CHUNK, persistent=keeps)
     count = groups(node)
     constants = EpilogueMve(result.form, by_group(result.rows.T, count).T, result.params)
     return KernelCall(
         header=HEADER,
-        function="aboard_conv2d_mve" + ("_scattered" if four_pixels.scattered(node) else ""),
+        function="aboard_conv2d_mve" + ("_scattered" if scattered(node) else ""),
         params_type="aboard_conv2d_mve_t",
         params=params,
         arguments=(
             InputArg(INPUT, "const int8_t *"),
             OutputArg(0, "int8_t *"),
-            ConstantArg(PackedConstant("weights", pack(by_group(matrix, count)), align=CHUNK)),
+            ConstantArg(PackedConstant("weights", pack(by_group(matrix, count), rows), align=CHUNK)),
             ConstantArg(PackedConstant("constants", constants.blocks(), align=CHUNK)),
             ScratchArg(scratch, "int8_t *"),
         ),

@@ -1,8 +1,9 @@
 """conv2d of int8 with Helium, four pixels times two channels at a time: the source of windows, and the packing.
 
 `arm_mve/conv2d_four_pixels.h` needs fewer loads than blocks of two pixels and four channels (`arm_mve/conv2d.h`):
-windows of neighbouring pixels overlap, and the first chunk of a 1x1 layer stays in registers. It requires an even
-number of channels without limits, and windows whose four pixels are within the address offsets of instructions.
+windows of neighbouring pixels overlap, and the first chunk of a 1x1 layer stays in registers. It requires channels
+without limits, and windows whose four pixels are within the address offsets of instructions. The last two of an odd
+number of channels are the last and the one before it, which is computed twice.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ from enum import IntEnum
 import numpy as np
 
 from aboard.ir import Array, Node
+from aboard.ir.numerics import Int64
 from aboard.kernels.arm_mve.epilogue import EpilogueForm, EpilogueMve
 from aboard.kernels.arm_mve.four_pixels_columns import Gather
 from aboard.kernels.arm_mve.four_pixels_columns import possible as gathers
+from aboard.kernels.arm_mve.line_buffer import dilations, keeps_lines, scattered
 from aboard.kernels.contract import ConstantArg, PackedConstant, Scratch
 from aboard.kernels.overlap import Reads
 from aboard.kernels.view import Literal, View
 from aboard.kernels.weights import padded
 from aboard.kernels.windowed import groups
 from aboard.ops import conv2d as op
-from aboard.ops.weighted import INPUT
 from aboard.ops.window import reach
-from aboard.target import Target
 
 HEADER, FUNCTION = "arm_mve/conv2d_four_pixels.h", "aboard_conv2d_four_pixels_mve"
 
@@ -36,7 +37,10 @@ CHUNK, PIXELS = 16, 4
 #: Channels that are written as a word, and the order in which pairs of them are computed.
 QUAD, _ALTERNATING = 4, (0, 2, 1, 3)
 
-#: Largest offset of a load, of a scattered result, and largest distance between rows of a window.
+#: Bytes of a unit of loads, the preferred first: halfwords and bytes have offsets up to a half and a fourth.
+_LOADS = 4, 2, 1
+
+#: Largest offset of a load of words, of a scattered result, and largest distance between rows of a window.
 _MAX_OFFSET, _MAX_SCATTER, _MAX_ADVANCE = 508, 0xFFFF, 4095
 
 #: Instructions of a chunk of a phase apart from its taps, of a tap and of an epilogue, and bytes of one: of the longer
@@ -64,9 +68,6 @@ _LEAST_PIXELS = 3
 #: Pixels that may be computed for each pixel of the result, before more rows at once are preferred.
 _MOST_GROWTH = 1.07
 
-#: Rows of results, beside one, whose windows a line buffer holds, and the share of the operand's rows they may take.
-_MORE_LINES, _SHARE_OF_ROWS = 2, 8
-
 #: Most taps of a phase for which neighbouring windows share loads.
 _MAX_TAPS = 5
 
@@ -93,12 +94,12 @@ class FourPixels:
         phases: Pixels from one window to the next if they share loads, else 1: they share every so many pixels.
         chunks: Chunks of a tap.
         distance: Bytes from one window to the next.
-        exact: True if a window is as long as its chunks.
         copies: True if the last pixels are copied for DIRECT.
         keeps: True if the line buffer keeps its content from one row of results to the next.
         words: True if four channels of a pixel are written as a word.
         begun: True if sums begin with biases from a copy for each pixel.
         ends: True if constants of two channels end with 1 and the zero point, for two roundings.
+        load: Bytes that all pixels are at multiples of for DIRECT; 4 for the others.
         gather: The units that windows are gathered in for IM2COL; None if rows are copied.
         whole_rows: True if rows of the result are whole groups of four pixels with gathered windows of few chunks.
     """
@@ -110,13 +111,13 @@ class FourPixels:
     taps: int
     chunks: int
     distance: int
-    exact: bool
     phases: int = 1
     copies: bool = False
     keeps: bool = True
     words: bool = False
     begun: bool = False
     ends: bool = False
+    load: int = 4
     gather: Gather | None = None
     whole_rows: bool = False
 
@@ -141,56 +142,21 @@ class FourPixels:
 
     def params(self) -> Mapping[str, Literal]:
         """Returns the fields of `aboard_conv2d_four_pixels_mve_t` after the views."""
-        names = ("source", "joined", "rows", "taps", "phases", "chunks", "distance", "exact", "words", "begun", "ends")
-        return {name: int(getattr(self, name)) for name in names} | {"unit": self.gather.unit if self.gather else 0}
+        names = ("source", "joined", "rows", "taps", "phases", "chunks", "distance", "words", "begun", "ends")
+        return {name: int(getattr(self, name)) for name in names} | {"unit": self.unit}
+
+    @property
+    def unit(self) -> int:
+        """Bytes of a unit that loads read; 0 for rows that are copied."""
+        if self.source is Source.DIRECT:
+            return self.load
+        return self.gather.form if self.gather else 0
 
     def scratch(self, buffer_bytes: int) -> Scratch:
         """Returns the scratch: line buffer, im2col columns or pixels, and the bytes that vectors read beyond these."""
         direct = 3 * self.distance + self.chunks * CHUNK if self.copies else 0
         own = {Source.DIRECT: direct, Source.LINE_BUFFER: 0, Source.IM2COL: PIXELS * self.distance + CHUNK}[self.source]
         return Scratch(buffer_bytes + own, align=CHUNK, persistent=self.cols > 0 and self.keeps)
-
-
-def dilations(node: Node) -> tuple[int, int]:
-    """Returns the pixels from one tap of a convolution to the next (down, right); 1 where there is one tap."""
-    (height, width), (down, right) = op.window(node), op.attributes(node).dilations
-    return (down if height > 1 else 1), (right if width > 1 else 1)
-
-
-def keeps_lines(node: Node, y: View) -> bool:
-    """True if the line buffer keeps its content from one row of results to the next.
-
-    In a cascade the operand's rolling buffer has the rows of a window already, so scratch with the same rows need not
-    outlive the call: copying them again costs a few per cent of a convolution.
-    """
-    return dilations(node)[0] == 1 and y.stripe_height == 0
-
-
-def lines_at_once(node: Node, x: View, y: View, target: Target) -> int:
-    """Returns the rows of results whose windows a line buffer holds at once; 0 if it is filled anew for each.
-
-    With more than one, the rows that windows share are moved less often.
-    """
-    (height, _), stride = op.window(node), op.attributes(node).strides[0]
-    if not keeps_lines(node, y):
-        return 0
-    # A rolling buffer may lack the rows of further results.
-    if stride > height or x.buffer_rows < x.rows or target.opt == "size" or target.ram_max is not None:
-        return 1
-    # Images of few channels are inputs, where RAM is scarcest, and their rows are short.
-    if x.channels % CHUNK:
-        return 1
-    return 1 + min(_MORE_LINES, node.input(INPUT).shape[1] // (_SHARE_OF_ROWS * stride))
-
-
-def buffered_rows(node: Node, lines: int) -> int:
-    """Returns the rows of a line buffer that holds the windows of so many rows of results, see `lines_at_once`."""
-    return op.window(node)[0] + max(lines - 1, 0) * op.attributes(node).strides[0]
-
-
-def scattered(node: Node) -> bool:
-    """True if rows of a window are not contiguous: they have a dilation, or the channels of one of several groups."""
-    return groups(node) > 1 or dilations(node)[1] > 1
 
 
 def possible(node: Node, x: View, y: View, result: EpilogueMve, *, sliding: bool = True) -> list[FourPixels]:
@@ -206,12 +172,7 @@ def possible(node: Node, x: View, y: View, result: EpilogueMve, *, sliding: bool
     if y.rows * y.cols < _LEAST_PIXELS:
         return []
     limited = (result.params["low"], result.params["high"]) != (-128, 127)
-    if (
-        limited
-        or result.form is EpilogueForm.DOUBLE
-        or y.channels // groups(node) % 2
-        or not 0 <= 3 * y.pixel_stride < _MAX_SCATTER
-    ):
+    if limited or result.form is EpilogueForm.DOUBLE or not 0 <= 3 * y.pixel_stride < _MAX_SCATTER:
         return []
     found = (_direct(node, x, y), _line_buffer(node, x, y, sliding=sliding), _im2col(node, x, y))
     return [each for each in found if each is not None]
@@ -255,9 +216,9 @@ def is_unrolled(found: FourPixels) -> bool:
     return found.rows * found.chunks * found.taps <= _UNROLLED
 
 
-def aligned(view: View) -> bool:
-    """True if all pixels of a view are at multiples of 4 bytes."""
-    return all(bytes_ % 4 == 0 for bytes_ in (view.offset, view.row_stride, view.pixel_stride))
+def aligned(view: View, unit: int = 4) -> bool:
+    """True if all pixels of a view are at multiples of a number of bytes."""
+    return all(bytes_ % unit == 0 for bytes_ in (view.offset, view.row_stride, view.pixel_stride))
 
 
 def _joined(*views: View) -> int:
@@ -268,15 +229,17 @@ def _joined(*views: View) -> int:
 
 
 def _direct(node: Node, x: View, y: View) -> FourPixels | None:
-    attrs = op.attributes(node)
-    distance, chunks = attrs.strides[1] * x.pixel_stride, math.ceil(x.channels / CHUNK)
-    plain = op.window(node) == (1, 1) and groups(node) == 1 and not attrs.padding.any
-    if not (plain and aligned(x) and distance + (chunks - 1) * CHUNK <= _MAX_OFFSET):
+    attrs, (height, width) = op.attributes(node), op.window(node)
+    run, distance = width * x.channels, attrs.strides[1] * x.pixel_stride
+    chunks, load = math.ceil(run / CHUNK), next(unit for unit in _LOADS if aligned(x, unit))
+    # The last pixels are copied one by one, so windows must not overlap.
+    alone = height == 1 and (width == 1 or (x.pixel_stride == x.channels and distance >= run))
+    plain = alone and not scattered(node) and not attrs.padding.any
+    if not (plain and distance + (chunks - 1) * CHUNK <= _MAX_OFFSET * load // 4):
         return None
-    joined = _joined(x, y) if attrs.strides == (1, 1) else 0
-    exact = x.channels % CHUNK == 0
-    copies = not exact or y.cols % PIXELS > 0
-    return FourPixels(Source.DIRECT, joined, 0, 1, 1, chunks, distance, exact, copies=copies)
+    joined = _joined(x, y) if attrs.strides == (1, 1) and width == 1 else 0
+    copies = run % CHUNK > 0 or y.cols % PIXELS > 0
+    return FourPixels(Source.DIRECT, joined, 0, 1, 1, chunks, distance, copies=copies, load=load)
 
 
 def _line_buffer(node: Node, x: View, y: View, *, sliding: bool) -> FourPixels | None:
@@ -293,9 +256,8 @@ def _line_buffer(node: Node, x: View, y: View, *, sliding: bool) -> FourPixels |
     if furthest > _MAX_OFFSET or cols * depth > _MAX_ADVANCE:
         return None
     return FourPixels(
-        Source.LINE_BUFFER, 0, cols, height, taps, run // CHUNK, distance, exact=True, phases=phases,
-        keeps=keeps_lines(node, y),
-    )  # fmt: skip
+        Source.LINE_BUFFER, 0, cols, height, taps, run // CHUNK, distance, phases=phases, keeps=keeps_lines(node, y)
+    )
 
 
 def _im2col(node: Node, x: View, y: View) -> FourPixels | None:
@@ -315,9 +277,10 @@ def _im2col(node: Node, x: View, y: View) -> FourPixels | None:
         return None
     joined = 0 if scattered(node) else _joined(y)
     step = attrs.strides[1] * (x.channels if cols else x.pixel_stride)
-    whole_rows = gather is not None and y.cols % PIXELS == 0 and chunks <= _MOST_KEPT and 0 <= step <= _MAX_ADVANCE
+    near = gather is not None and not gather.far
+    whole_rows = near and y.cols % PIXELS == 0 and chunks <= _MOST_KEPT and 0 <= step <= _MAX_ADVANCE
     return FourPixels(
-        Source.IM2COL, joined, cols, 1, 1, chunks, distance, exact=True, keeps=keeps_lines(node, y), gather=gather,
+        Source.IM2COL, joined, cols, 1, 1, chunks, distance, keeps=keeps_lines(node, y), gather=gather,
         whole_rows=whole_rows,
     )  # fmt: skip
 
@@ -350,14 +313,37 @@ def growth(node: Node, found: FourPixels, rows: int) -> float:
     return -(-pixels // PIXELS) * PIXELS / pixels
 
 
-def pack(found: FourPixels, matrix: Array, result: EpilogueMve) -> PackedConstant:
-    """Returns weights [channels, taps] and constants as a stream, two channels after two channels."""
-    pairs, rows, constants = len(matrix) // 2, found.rows, result.rows.T
+def channels(total: int, count: int, *, words: bool = False) -> Int64:
+    """Returns the channels in the order in which they are computed, two by two.
+
+    Args:
+        total: Channels of the result.
+        count: Groups of channels; the last two of an odd number of channels begin with the one before them.
+        words: True if four channels of a pixel are written as a word.
+    """
+    of_group = total // count
+    if words:
+        return np.arange(total).reshape(-1, QUAD)[:, _ALTERNATING].reshape(-1)
+    firsts = np.clip(np.arange(0, of_group, 2), 0, max(of_group - 2, 0))
+    pairs = np.minimum(firsts[:, np.newaxis] + np.arange(2), of_group - 1).reshape(-1)
+    order: Int64 = (np.arange(count)[:, np.newaxis] * of_group + pairs).reshape(-1)
+    return order
+
+
+def pack(found: FourPixels, matrix: Array, result: EpilogueMve, count: int) -> PackedConstant:
+    """Returns weights [channels, taps] and constants as a stream, two channels after two channels.
+
+    Args:
+        found: The source of windows.
+        matrix: Weights.
+        result: The epilogue.
+        count: Groups of channels.
+    """
+    order = channels(len(matrix), count, words=found.words)
+    pairs, rows, constants = len(order) // 2, found.rows, result.rows.T[order]
     if found.gather is not None:
         matrix = found.gather.spread(matrix)
-    if found.words:
-        order = np.arange(len(matrix)).reshape(-1, QUAD)[:, _ALTERNATING].reshape(-1)
-        matrix, constants = matrix[order], constants[order]
+    matrix = matrix[order]
     by_row = matrix.reshape(len(matrix) * rows, -1)
     full = padded(by_row.T, found.taps * CHUNK).T
     vectors = full.reshape(pairs, 2, rows, found.taps, found.chunks, CHUNK).transpose(0, 2, 4, 3, 1, 5)

@@ -2,7 +2,7 @@
 
 A row of a window with few channels has few bytes. A copy takes a load and a store for each row; a load that gathers
 takes units of 1, 2 or 4 bytes from all rows. Units must be at multiples of their size, and offsets are numbers of that
-size too.
+size too; or bytes have offsets of 16 bits, and a load has eight.
 """
 
 from __future__ import annotations
@@ -13,10 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from aboard.ir import Array
+from aboard.kernels.arm_mve import loops
 from aboard.kernels.weights import padded
 
 #: Bytes of a vector, and sizes of a unit, the preferred first.
 CHUNK, _UNITS = 16, (4, 2, 1)
+
+#: ABOARD_FOUR_PIXELS_FAR: `unit` of bytes with offsets of 16 bits.
+_FAR = 3
+
+#: Most chunks of far bytes, whose stores of eight reach 127 bytes, and instructions of a chunk of them.
+_MOST_FAR, _FAR_CHUNK = 7, 5
 
 
 @dataclass(frozen=True)
@@ -28,12 +35,19 @@ class Gather:
         rows: Rows of the window.
         run: Bytes of a row.
         stride: Bytes from a row to the next.
+        far: True for bytes with offsets of 16 bits.
     """
 
     unit: int
     rows: int
     run: int
     stride: int
+    far: bool = False
+
+    @property
+    def form(self) -> int:
+        """`unit` of `aboard_conv2d_four_pixels_mve_t`."""
+        return _FAR if self.far else self.unit
 
     @property
     def of_row(self) -> int:
@@ -53,7 +67,7 @@ class Gather:
     def offsets(self) -> Array:
         """Returns the offsets of all units from the first byte of the window; units without a tap repeat the first."""
         found = np.arange(self.rows)[:, None] * self.stride + np.arange(self.of_row) * self.unit
-        full = np.zeros(self.chunks * CHUNK // self.unit, f"<u{self.unit}")
+        full = np.zeros(self.chunks * CHUNK // self.unit, f"<u{2 if self.far else self.unit}")
         full[: found.size] = found.reshape(-1)
         return full.view(np.int8)
 
@@ -82,3 +96,7 @@ def possible(rows: int, run: int, step: int, strides: tuple[int, ...], *, beyond
             fits = found.furthest < 1 << 8 * unit and found.chunks <= -(-rows * run // CHUNK)
             if apart and fits and found.chunks < copies:
                 yield found
+    far = Gather(1, rows, run, strides[0], far=True)
+    copied = rows * (loops.copied_and_more(run) if beyond else loops.copied(run) + 2)
+    if rows > 1 and far.chunks <= _MOST_FAR and far.furthest < 1 << 16 and _FAR_CHUNK * far.chunks < copied:
+        yield far

@@ -18,6 +18,9 @@ UNIT = 8
 #: ABOARD_MVE_UNROLLED of `arm_mve/sums.h`: chunks that are computed without a loop.
 UNROLLED = 12
 
+#: Instructions for a chunk of two windows and four channels.
+PAIR = 14
+
 #: Bytes of a chunk, and of four, which a loop copies at once.
 CHUNK, _LOOP = 16, 64
 
@@ -53,7 +56,7 @@ def of_block(sums: int, vectors: int, result: EpilogueMve) -> int:
 
 def pair_sums(rows: int, chunks: int) -> int:
     """Returns the instructions of the sums of two windows and four channels, `aboard_mve_pair`."""
-    products = 14 * rows * chunks + LANES
+    products = PAIR * rows * chunks + LANES
     return products + (2 * (rows - 1) if rows * chunks <= UNROLLED else 8 + 4 * rows)
 
 
