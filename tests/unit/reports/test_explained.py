@@ -71,7 +71,7 @@ def test_forms_of_weights(target: str, forms: list[str]) -> None:
 
 
 def test_live_bytes_are_most_at_the_peak() -> None:
-    module = compiled("c -mcpu=cortex-m4 -opt=speed")
+    module = compiled("c -mcpu=cortex-m4")
     known = layers.of(module)
     assert max(layer.live_bytes[0] for layer in known) == module.manifest.ram_lower_bound_bytes
     assert [layer.index for layer in layers.peaks(known)] == [1]
