@@ -166,7 +166,7 @@ def test_flash_max_takes_what_fits(name: str) -> None:
         return aboard.compile(models.path(name), target=f"arm/mps2_an505 {attributes}").manifest
 
     small, default, free = (compiled(f"-opt={opt}") for opt in ("size", "balanced", "speed"))
-    # Equal where only the schedule of -opt=balanced needs no more RAM than that.
+    # Equal where no smaller build certainly needs no more RAM: then -opt=size is the build of -opt=balanced.
     assert small.flash_predicted_bytes <= default.flash_predicted_bytes < free.flash_predicted_bytes
     between = (default.flash_predicted_bytes + free.flash_predicted_bytes) // 2
     some, all_of_it = compiled(f"-flash-max={between}"), compiled("-flash-max=1M")

@@ -8,19 +8,17 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, Node
-from aboard.ir.numerics import wrap32
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_dsp import dot
-from aboard.kernels.arm_dsp.conv2d import LINE_SHIFT
-from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg, PackedConstant, UnsupportedNodeError
-from aboard.kernels.overlap import Reads
+from aboard.kernels.arm_dsp.pointwise import PixelsInRegisters, layer_of, packed
+from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg, PackedConstant
 from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.registry import implements
-from aboard.kernels.requantisation import RequantisedLayer, requantised
+from aboard.kernels.requantisation import RequantisedLayer
 from aboard.kernels.view import View
-from aboard.kernels.windowed import Convolution, groups
+from aboard.kernels.windowed import groups
 from aboard.ops import conv2d as op
-from aboard.ops.weighted import INPUT, Precision
+from aboard.ops.weighted import INPUT
 from aboard.target import Target
 
 #: Largest number of input channels: those of a word.
@@ -31,34 +29,19 @@ _ROW, _CALL, _PAIR, _CHANNEL = 50, 64, 22, {1: 14.5, 2: 17}
 
 
 @implements
-class DspFewS8(Convolution):
-    """int8: two pixels of one to four channels stay in registers; weights of 16 bits."""
+class DspFewS8(PixelsInRegisters):
+    """Two pixels of one to four channels."""
 
     name = "dsp_few_s8"
-    exact = True
-    keys = frozenset({"arm_dsp"})
-    by_rows = True
 
     @override
-    def refuses(self, node: Node, target: Target) -> str | None:
-        reason = packing.refusal(node, Precision.INT8, op.AXIS) or _geometry(node)
-        if reason is not None:
-            return reason
-        try:
-            _layer(node)
-        except UnsupportedNodeError as error:
-            return str(error)
-        return None
-
-    @override
-    def reads(self, node: Node) -> Reads:
-        """A pixel stays in registers."""
-        return Reads.FIRST
+    def wrong_geometry(self, node: Node) -> str | None:
+        return _geometry(node)
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         x, y = packing.view(inputs), outputs[0]
-        layer = _layer(node)
+        layer = layer_of(node)
         return KernelCall(
             header="arm_dsp/few_channels.h",
             function="aboard_few_channels_dsp",
@@ -78,16 +61,13 @@ class DspFewS8(Convolution):
 
 def pack(layer: RequantisedLayer) -> Array:
     """Returns the words of `aboard_dsp_few_channels_t`: [channels, ABOARD_DSP_FEW_CHANNEL]."""
-    channels, depth = layer.weights.shape
+    depth = layer.weights.shape[1]
     words = _words(depth)
     taps = np.pad(layer.weights, ((0, 0), (0, 2 * words - depth)))
     if words > 1:
         # SXTB16 returns the bytes of a word in this order: 0 and 2, then 1 and 3.
         taps = taps[:, dot.TAP_ORDER]
-    halfwords = np.ascontiguousarray(taps.astype(np.int16)).reshape(channels, -1).view("<u4")
-    constants = [layer.bias, layer.factor, layer.constant] + ([] if layer.is_single_rounding else [layer.shift])
-    around = wrap32(np.stack(constants, 1)).astype(np.int32).view(np.uint32)
-    return np.ascontiguousarray(np.concatenate([around[:, :1], halfwords, around[:, 1:]], 1))
+    return packed(layer, taps)
 
 
 def _words(depth: int) -> int:
@@ -114,7 +94,3 @@ def of_row(pixels: int, channels: int, depth: int) -> float:
     """Returns the work of a row; words of the last pixels are copied, unless all bytes of a word are theirs."""
     calls = 2 if depth < _MOST_CHANNELS else 1 + pixels % 2
     return _ROW + _CALL * calls + -(-pixels // 2) * (_PAIR + channels * _CHANNEL[_words(depth)])
-
-
-def _layer(node: Node) -> RequantisedLayer:
-    return requantised(node, op.attributes(node).activation, op.AXIS, LINE_SHIFT, swar=False)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, Node
-from aboard.ir.numerics import wrap32
+from aboard.ir.numerics import Int64, wrap32
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_dsp import dot
 from aboard.kernels.arm_dsp.conv2d import LINE_SHIFT
@@ -26,35 +27,55 @@ from aboard.target import Target
 _RESULT, _PIXEL = {8: 8.5, 16: 15.5}, 22
 
 
-@implements
-class DspPointsS8(Convolution):
-    """int8: a pixel of 8 or 16 channels stays in registers; weights of 16 bits."""
+class PixelsInRegisters(Convolution):
+    """int8, 1x1: pixels stay in registers for all channels of the result; weights of 16 bits."""
 
-    name = "dsp_points_s8"
     exact = True
     keys = frozenset({"arm_dsp"})
     by_rows = True
 
+    @abstractmethod
+    def wrong_geometry(self, node: Node) -> str | None:
+        """Returns why the kernel cannot compute the shapes of a node, or None."""
+
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        reason = packing.refusal(node, Precision.INT8, op.AXIS) or _geometry(node)
+        reason = packing.refusal(node, Precision.INT8, op.AXIS) or self.wrong_geometry(node)
         if reason is not None:
             return reason
         try:
-            layer = _layer(node)
+            layer_of(node)
         except UnsupportedNodeError as error:
             return str(error)
-        return None if layer.is_single_rounding else "is for results by single roundings"
+        return None
 
     @override
     def reads(self, node: Node) -> Reads:
         """A pixel stays in registers."""
         return Reads.FIRST
 
+
+@implements
+class DspPointsS8(PixelsInRegisters):
+    """A pixel of 8 or 16 channels."""
+
+    name = "dsp_points_s8"
+
+    @override
+    def wrong_geometry(self, node: Node) -> str | None:
+        return _geometry(node)
+
+    @override
+    def refuses(self, node: Node, target: Target) -> str | None:
+        reason = super().refuses(node, target)
+        if reason is None and not layer_of(node).is_single_rounding:
+            return "is for results by single roundings"
+        return reason
+
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         x, y = packing.view(inputs), outputs[0]
-        layer = _layer(node)
+        layer = layer_of(node)
         bounds = {name: layer.params[name] for name in ("clamped", "low", "high")}
         return KernelCall(
             header="arm_dsp/pointwise.h",
@@ -84,11 +105,18 @@ def pack(layer: RequantisedLayer) -> Array:
     channels = len(layer.bias)
     # SXTB16 returns the taps of a group in the order of the inputs: 0 and 2, then 1 and 3.
     taps = layer.weights.reshape(channels, -1, dot.TAP_GROUP)[:, :, dot.TAP_ORDER]
-    words = np.ascontiguousarray(taps.astype(np.int16)).reshape(channels, -1).view("<u4")
-    around = wrap32(np.stack([layer.bias, layer.factor, layer.constant], 1)).astype(np.int32).view(np.uint32)
+    return packed(layer, taps)
+
+
+def packed(layer: RequantisedLayer, taps: Int64) -> Array:
+    """Returns for each channel its bias, its taps as halfwords, and what rounds its results: [channels, words]."""
+    words = np.ascontiguousarray(taps.astype(np.int16)).reshape(len(layer.bias), -1).view("<u4")
+    columns = [layer.bias, layer.factor, layer.constant] + ([] if layer.is_single_rounding else [layer.shift])
+    around = wrap32(np.stack(columns, 1)).astype(np.int32).view(np.uint32)
     return np.ascontiguousarray(np.concatenate([around[:, :1], words, around[:, 1:]], 1))
 
 
-def _layer(node: Node) -> RequantisedLayer:
+def layer_of(node: Node) -> RequantisedLayer:
+    """Returns the layer of a node."""
     activation = op.attributes(node).activation
     return requantised(node, activation, op.AXIS, LINE_SHIFT, swar=False)
