@@ -45,9 +45,12 @@ BLOCK, BLOCK_OF_MORE = 6, 4
 #: Instructions of a block outside of its taps, and of a pixel's epilogue (Cortex-M3, counted in the listing).
 _BLOCK_COST, _EPILOGUE_COST = 12, 9
 
-#: Work of a pixel's epilogue, of a block outside of its taps, and of a copied pixel of some channels, where a
-#: multiply-accumulate, or a copied byte, is 1: the ratios that fit the samples of Cortex-M4, M3 and RV32 best.
-_RESULT_WORK, _BLOCK_WORK, _COPY_WORK = 4, 5, 10
+#: Work of a pixel's epilogue, of a block outside of its taps, and of a row of the result, where a multiply-accumulate,
+#: or a copied byte, is 1: the ratios that fit the samples of Cortex-M4, M3 and RV32 best.
+_RESULT_WORK, _BLOCK_WORK, _ROW_WORK = 4, 5, 24
+
+#: Work of a copied row, and of each of its pixels where some channels are copied: likewise.
+_COPIED_ROW_WORK, _COPIED_PIXEL_WORK = 120, 10
 
 #: Largest line buffer in bytes: of more channels than fit, some are copied and computed after others.
 _BUFFER_BYTES = 2560
@@ -89,10 +92,30 @@ def block(node: Node) -> int:
 
 
 def _loops(node: Node) -> int:
-    """Returns the work of the loops: blocks, and copies of padded rows, of some channels pixel by pixel."""
-    copied = math.prod(node.input(INPUT).shape) if _buffered(node)[1] else 0
-    pixels = copied // _part(node) if _has_parts(node) else 0
-    return _block_cost(node, block(node), _RESULT_WORK, _BLOCK_WORK) + copied + _COPY_WORK * pixels
+    """Returns the work of the loops: blocks, rows of the result, and padded rows that are copied."""
+    images, rows, _, _ = node.output.shape
+    parts = node.input(INPUT).shape[3] // _part(node)
+    computed = _block_cost(node, block(node), _RESULT_WORK, _BLOCK_WORK) + _ROW_WORK * images * rows * parts
+    cols = _buffered(node)[1]
+    if not cols:
+        return computed
+    copied, inside = _copied_rows(node)
+    pixels = inside * node.input(INPUT).shape[2] if _has_parts(node) else 0
+    row = _COPIED_ROW_WORK + cols * _part(node)
+    return computed + images * parts * (copied * row + _COPIED_PIXEL_WORK * pixels)
+
+
+def _copied_rows(node: Node) -> tuple[int, int]:
+    """Returns the rows that are copied of an image for each part of the channels, and how many are not padding."""
+    attrs, height, rows = attributes(node), node.input(INPUT).shape[1], node.output.shape[1]
+    depth, strip = _buffered(node)[0], _strip(node) if _has_parts(node) else rows
+    copied = inside = 0
+    for row in range(rows):
+        fresh = depth if row % strip == 0 else min(depth, attrs.strides[0])
+        top = row * attrs.strides[0] + depth - fresh - attrs.padding.top
+        copied += fresh
+        inside += max(min(top + fresh, height) - max(top, 0), 0)
+    return copied, inside
 
 
 class _Portable(Windowed):
