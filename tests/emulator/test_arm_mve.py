@@ -8,6 +8,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -156,9 +157,9 @@ def test_slices_of_wider_tensors(kind: str) -> None:
 def test_matrices_row_by_row() -> None:
     """Every number of rows in a last block, lengths around one vector, every form of requantisation."""
     shapes = [(1, 15, 1), (2, 16, 2), (1, 33, 3), (1, 1, 4), (3, 17, 5), (1, 130, 9)]
-    forms = [{"zero_point_out": -128}, {"zero_point_out": 5}, {"spread": 0.001}]
+    forms: list[dict[str, Any]] = [{"zero_point_out": -128}, {"zero_point_out": 5}, {"spread": 0.001}]
     layers = [
-        Layer("FULLY_CONNECTED", (samples, inputs), (outputs, inputs), (samples, outputs), 0, **form)  # type: ignore[arg-type]
+        Layer("FULLY_CONNECTED", (samples, inputs), (outputs, inputs), (samples, outputs), 0, **form)
         for (samples, inputs, outputs), form in zip(shapes, forms * 2, strict=True)
     ]
     check([(layer.model(), layer.input()) for layer in layers], kernel=mve_layers.ROWS)

@@ -65,7 +65,7 @@ class NativeRunner(ProgramRunner):
             )
         try:
             return SerialTransport(path)
-        except Exception:
+        except BaseException:
             self.stop()
             raise
 

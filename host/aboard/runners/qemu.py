@@ -121,7 +121,7 @@ class QemuRunner(EmulatorRunner):
         self._process = Supervised("QEMU", command(str(program), emulator, image, backend, counting))
         try:
             return self._pty() if self._serial == "pty" else self._socket(socket)
-        except Exception:
+        except BaseException:
             self.stop()
             raise
 

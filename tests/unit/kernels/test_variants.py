@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 
 import pytest
 from hypothesis import given, settings
@@ -24,27 +23,23 @@ from support.weighted_models import Layer
 BALANCED, SPEED, SIZE = (Target(f"c -mcpu=cortex-m4 -opt={opt}") for opt in ("balanced", "speed", "size"))
 
 
-@dataclass
-class Stub(Implementation):
-    """Has a name, which is all that a choice looks at."""
+def stub(called: str) -> Implementation:
+    """Returns an implementation with a name, which is all that a choice looks at."""
 
-    called: str
+    class Stub(Implementation):
+        op = "conv2d"
+        name = called
 
-    op = "conv2d"
+        def lower(self, node, inputs, outputs, target) -> KernelCall:
+            """Never called."""
+            raise AssertionError("a choice lowers nothing")
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """The name."""
-        return self.called
-
-    def lower(self, node, inputs, outputs, target) -> KernelCall:
-        """Never called."""
-        raise AssertionError("a choice lowers nothing")
+    return Stub()
 
 
 def variant(name: str, instructions: float, **flash: int) -> Variant:
     prediction = Prediction(round(instructions), 0, "a test", None)
-    return Variant(Stub(name), KernelCost(instructions, 0, flash, 0, 0, prediction))
+    return Variant(stub(name), KernelCost(instructions, 0, flash, 0, 0, prediction))
 
 
 #: A layer without a choice, of an inference so long that the price of `-opt=balanced` holds.
