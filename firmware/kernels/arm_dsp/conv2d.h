@@ -82,8 +82,23 @@ ABOARD_INLINE void aboard_conv2d_dsp_two_channels(const aboard_conv2d_dsp_t *p, 
     }
 }
 
-/** Results of all channels of a pass by two channels at once; the last block may have only one channel. */
-ABOARD_INLINE void aboard_conv2d_dsp_pairs(const aboard_conv2d_dsp_t *p, aboard_dsp_pair_t *job, int8_t *const *y) {
+/** The last channel of a pass with an odd number: a block of two of which one result is used. */
+typedef struct {
+    aboard_dsp_pair_t job;
+    int8_t results[2][2]; /**< Of both pixels. */
+} aboard_conv2d_dsp_last_t;
+
+/** The last channel of a job of two channels at once; like it for all pixels of a pass. */
+ABOARD_INLINE aboard_conv2d_dsp_last_t aboard_conv2d_dsp_last(const aboard_conv2d_dsp_t *p,
+                                                              const aboard_dsp_pair_t *job) {
+    aboard_conv2d_dsp_last_t last = {*job, {{0, 0}, {0, 0}}};
+    last.job.weights += aboard_conv2d_dsp_channels(p) / 2 * aboard_conv2d_dsp_block(p);
+    return last;
+}
+
+/** Results of all channels of a pass by two channels at once. */
+ABOARD_INLINE void aboard_conv2d_dsp_pairs(const aboard_conv2d_dsp_t *p, aboard_dsp_pair_t *job,
+                                           aboard_conv2d_dsp_last_t *last, int8_t *const *y) {
     const int32_t channels = aboard_conv2d_dsp_channels(p);
     const int32_t even = channels / 2 * 2;
     if (even > 0) {
@@ -93,21 +108,18 @@ ABOARD_INLINE void aboard_conv2d_dsp_pairs(const aboard_conv2d_dsp_t *p, aboard_
         aboard_conv2d_dsp_two_channels(p, job);
     }
     if (even < channels) {
-        int8_t last[2][2];
-        aboard_dsp_pair_t one = *job;
-        one.y0 = last[0];
-        one.y1 = last[1];
-        one.end = last[0] + 2;
-        one.weights += even / 2 * aboard_conv2d_dsp_block(p);
-        aboard_conv2d_dsp_two_channels(p, &one);
-        y[1][even] = last[1][0];
-        y[0][even] = last[0][0];
+        last->job.y0 = last->results[0];
+        last->job.y1 = last->results[1];
+        last->job.end = last->results[0] + 2;
+        aboard_conv2d_dsp_two_channels(p, &last->job);
+        y[1][even] = last->results[1][0];
+        y[0][even] = last->results[0][0];
     }
 }
 
 /** Results of all channels of a pass for two pixels, from their copied windows. */
 ABOARD_INLINE void aboard_conv2d_dsp_epilogue(const aboard_conv2d_dsp_t *p, aboard_conv2d_dsp_job_t *job,
-                                              int8_t *const *y, int32_t block) {
+                                              aboard_conv2d_dsp_last_t *last_channel, int8_t *const *y, int32_t block) {
     const int32_t channels = aboard_conv2d_dsp_channels(p);
     if (block == ABOARD_DSP_BLOCK) {
         job->four.y0 = y[0];
@@ -115,7 +127,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_epilogue(const aboard_conv2d_dsp_t *p, aboa
         job->four.end = y[0] + channels;
         aboard_conv2d_dsp_four(p, &job->four);
     } else {
-        aboard_conv2d_dsp_pairs(p, &job->two, y);
+        aboard_conv2d_dsp_pairs(p, &job->two, last_channel, y);
     }
     if (p->clamped) {
         aboard_dsp_clamp(y[0], channels, p->low, p->high);
@@ -148,6 +160,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_group(const aboard_conv2d_dsp_t *p, const i
     const aboard_conv2d_shape_t *s = &p->shape;
     const int32_t taps = aboard_conv2d_dsp_taps(s);
     aboard_conv2d_dsp_job_t job = aboard_conv2d_dsp_job(p, weights, pairs, block);
+    aboard_conv2d_dsp_last_t last_channel = aboard_conv2d_dsp_last(p, &job.two);
     int32_t row = first;
     int32_t col = 0;
     while (row < last) {
@@ -163,7 +176,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_group(const aboard_conv2d_dsp_t *p, const i
             };
             aboard_conv2d_dsp_im2col_lines(p, lines, pairs);
         }
-        aboard_conv2d_dsp_epilogue(p, &job, y, block);
+        aboard_conv2d_dsp_epilogue(p, &job, &last_channel, y, block);
     }
 }
 
@@ -198,6 +211,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_pixels(const aboard_conv2d_dsp_t *p, const 
     const int32_t taps = in->channels / p->shape.groups;
     const bool dense = in->row_stride == in->cols * in->pixel_stride && to->row_stride == to->cols * to->pixel_stride;
     aboard_conv2d_dsp_job_t job = aboard_conv2d_dsp_job(p, weights, pairs, block);
+    aboard_conv2d_dsp_last_t last_channel = aboard_conv2d_dsp_last(p, &job.two);
     int32_t row = first;
     while (row < last) {
         const int32_t rows = aboard_rows_together(in, row, aboard_rows_together(to, row, dense ? last - row : 1));
@@ -212,7 +226,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_pixels(const aboard_conv2d_dsp_t *p, const 
             /* A last single pixel is computed twice. */
             aboard_dsp_fill_pair(pairs, a, left > 1 ? a + in->pixel_stride : a, taps);
             y[1] = left > 1 ? y[0] + to->pixel_stride : y[0];
-            aboard_conv2d_dsp_epilogue(p, &job, y, block);
+            aboard_conv2d_dsp_epilogue(p, &job, &last_channel, y, block);
             a += 2 * in->pixel_stride;
             y[0] += 2 * to->pixel_stride;
         }
