@@ -49,6 +49,9 @@ _PASSES_HELP = "Passes over the image, each for a part of the channels, whose we
 #: Bytes of the im2col columns of a pixel pair, per tap.
 _PAIR_BYTES = 4
 
+#: Work of a pixel for the call that computes it with another one, and for that of an odd last channel of both.
+_CALL, _LAST_CALL = 42, 32
+
 
 @implements
 class DspS8(PixelPairs):
@@ -141,7 +144,9 @@ class DspS8(PixelPairs):
 
     def _loops(self, node: Node, taps: int) -> int:
         """Returns the work of the kernel's loops over windows of a number of taps."""
-        return loops.of_pixel_pairs(node, self.block, taps)
+        channels = node.output.shape[3] // groups(node)
+        call = _CALL + (_LAST_CALL if channels % self.block and channels > self.block else 0)
+        return loops.of_pixel_pairs(node, self.block, taps, call=call)
 
     def _packed(self, layer: RequantisedLayer) -> Array:
         """Returns the weights and constants of a group as the C function reads them."""
