@@ -25,8 +25,14 @@ from aboard.target import Target
 #: Largest number of input channels: those of two words.
 _MOST_CHANNELS = 2 * dot.TAP_GROUP
 
-#: Cycles of a row, of a call for some of its pixels, of two pixels, and of a channel of these by its words of taps.
-_ROW, _CALL, _PAIR, _CHANNEL = 50, 64, {1: 22, 2: 22, 3: 41, 4: 38}, {1: 14.5, 2: 17, 3: 21.5, 4: 28.5}
+#: Cycles of a row, of copies of its last pixels, whose words reach behind it, and of a last pixel without copies.
+_ROW, _COPIES, _SINGLE = 72, 76, 57
+
+#: By words of taps: cycles of two pixels, of an iteration of up to four channels of both, and of each of these.
+_PAIR, _ITERATION, _CHANNEL = (29, 27, 38, 35), (4, 4, 6, 6), (13, 16, 20, 27)
+
+#: Channels of an iteration, and cycles of two results by two roundings instead of one.
+_ONCE, _TWO_ROUNDINGS = 4, 8
 
 
 @implements
@@ -56,7 +62,7 @@ class DspFewS8(PixelsInRegisters):
             rows=y.rows,
             code_variant=f"words={_words(x.channels)} single_rounding={int(layer.is_single_rounding)}",
             slow_epilogue=not layer.is_single_rounding,
-            loops=_loops(node),
+            loops=_loops(node, layer),
         )
 
 
@@ -91,15 +97,17 @@ def _geometry(node: Node) -> str | None:
     return f"is for at most {_MOST_CHANNELS} input channels" if depth > _MOST_CHANNELS else None
 
 
-def _loops(node: Node) -> int:
+def _loops(node: Node, layer: RequantisedLayer) -> int:
     """Returns the work of all pairs of pixels, with single ones at the end of a row that are computed as two."""
     images, rows, cols, channels = node.output.shape
     flat, depth = op.attributes(node).strides == (1, 1), node.input(INPUT).shape[3]
     lines, pixels = (1, images * rows * cols) if flat else (images * rows, cols)
-    return round(lines * of_row(pixels, channels, depth))
+    return lines * of_row(pixels, channels, depth, single_rounding=layer.is_single_rounding)
 
 
-def of_row(pixels: int, channels: int, depth: int) -> float:
+def of_row(pixels: int, channels: int, depth: int, *, single_rounding: bool) -> int:
     """Returns the work of a row; words of the last pixels are copied, unless all bytes of a word are theirs."""
-    calls, words = 2 if depth < dot.TAP_GROUP else 1 + pixels % 2, _words(depth)
-    return _ROW + _CALL * calls + -(-pixels // 2) * (_PAIR[words] + channels * _CHANNEL[words])
+    row = _ROW + (_COPIES if depth < dot.TAP_GROUP else _SINGLE * (pixels % 2))
+    words = _words(depth) - 1
+    channel = _CHANNEL[words] + (0 if single_rounding else _TWO_ROUNDINGS)
+    return row + -(-pixels // 2) * (_PAIR[words] + -(-channels // _ONCE) * _ITERATION[words] + channels * channel)
