@@ -117,15 +117,16 @@ def few(depth: int, channels: int, size: tuple[int, int], stride: int = 1, activ
     return Layer("CONV_2D", *shapes, 0, options, zero_point_out=(-128, 5)[(depth + channels) % 2])
 
 
-def test_pixels_of_one_to_four_channels() -> None:
+@pytest.mark.parametrize("depths", [range(1, 5), range(5, 9)], ids=["one word", "two words"])
+def test_pixels_of_few_channels(depths: range) -> None:
     # Every entry of the loop, pairs and a last single pixel, words that reach behind the last pixel, strides.
-    kinds = itertools.product((1, 2, 3, 4), (1, 2, 3, 4, 5, 11))
+    kinds = itertools.product(depths, (1, 2, 3, 4, 5, 11))
     sizes = itertools.cycle([((3, 5), 1), ((4, 3), 2), ((1, 1), 1), ((2, 2), 1), ((1, 3), 1), ((7, 9), 4)])
     drawn = [
         few(depth, channels, size, stride, "RELU6" if channels == 5 else "NONE")
         for (depth, channels), (size, stride) in zip(kinds, sizes, strict=False)
     ]
-    drawn += [few(depth, 4, size) for depth in (1, 2, 3, 4) for size in ((3, 5), (2, 2), (1, 2), (1, 3))]
+    drawn += [few(depth, 4, size) for depth in depths for size in ((3, 5), (2, 2), (1, 2), (1, 3))]
     with strategy.forced(preferred(FEW)):
         check([(layer.model(), layer.input()) for layer in drawn], opt=["balanced", "size"], names=[FEW])
 

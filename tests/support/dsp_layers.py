@@ -228,8 +228,8 @@ def _pointwise(draw: st.DrawFn) -> Layer:
 
 @st.composite
 def few_channels(draw: st.DrawFn) -> Layer:
-    """Draws a layer for `dsp_few_s8`: one to four input channels, any stride, number of channels and activation."""
-    depth, channels, batch = draw(st.integers(1, 4)), draw(st.integers(1, 11)), draw(st.integers(1, 2))
+    """Draws a layer for `dsp_few_s8`: one to eight input channels, any stride, number of channels and activation."""
+    depth, channels, batch = draw(st.integers(1, 8)), draw(st.integers(1, 11)), draw(st.integers(1, 2))
     size, strides = [[draw(st.integers(1, most)) for _ in range(2)] for most in (6, 3)]
     out = [window_out(n, 1, stride, 1, "VALID") for n, stride in zip(size, strides, strict=True)]
     options = {"Padding": draw(st.sampled_from(["SAME", "VALID"])), "StrideH": strides[0], "StrideW": strides[1]}

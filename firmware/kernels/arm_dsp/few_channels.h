@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file few_channels.h
- * int8 convolution of 1x1 over one to four channels with the DSP extension: two pixels are widened into registers and
+ * int8 convolution of 1x1 over one to eight channels with the DSP extension: two pixels are widened into registers and
  * stay there for all channels of the result, whose weights are halfwords in flash, so that each load of weights serves
  * both.
+ *
+ * A pixel of more than four channels is read as two words, its first four and its last four channels, so that none
+ * reaches behind it; the channels that are in both have weights of zero in the second.
  */
 #ifndef ABOARD_KERNELS_ARM_DSP_FEW_CHANNELS_H
 #define ABOARD_KERNELS_ARM_DSP_FEW_CHANNELS_H
@@ -19,7 +22,7 @@
 
 /** Parameters of aboard_few_channels_dsp. */
 typedef struct {
-    aboard_conv2d_shape_t shape; /**< Windows of 1x1 over one to four channels, without padding and groups. */
+    aboard_conv2d_shape_t shape; /**< Windows of 1x1 over one to eight channels, without padding and groups. */
     int32_t single_rounding;     /**< 1: results by a single rounding; 0: by a double rounding. */
     int32_t clamped;             /**< 1: results are clamped to [low, high]. */
     int32_t low;
@@ -28,26 +31,31 @@ typedef struct {
 
 /** Pairs of pixels at equal distances; the assembly depends on the order of fields. */
 typedef struct {
+    const int8_t *x;  /**< Word of the first pixel, at any address; bytes behind its channels are not used. */
+    int32_t x_stride; /**< 0: a single pixel is both of a pair. */
+    int32_t second;   /**< Bytes from the word of a pixel to its second one, of more than four channels. */
+    int32_t y_stride;
+    int8_t *y;
     const uint32_t
         *weights; /**< For each channel: bias, words of taps, factor, constant; for double rounding the shift. */
     const uint32_t *weights_end;
-    const int8_t *x;   /**< Word of the first pixel, at any address; bytes behind its channels are not used. */
-    int32_t x_stride;  /**< 0: a single pixel is both of a pair. */
     const int8_t *end; /**< End: twice x_stride after the first pixel of the last pair. */
-    int8_t *y;
-    int32_t y_stride;
-    int32_t skipped; /**< Bytes of code of the channels that the first iteration leaves out. */
+    int32_t skipped;   /**< Bytes of code of the channels that the first iteration leaves out. */
 } aboard_dsp_few_channels_t;
 
-/** Words of taps of a channel: of one or two input channels one, of more two. */
-#define ABOARD_DSP_FEW_WORDS(depth) ((depth) > 2 ? 2 : 1)
+/** Most input channels. */
+#define ABOARD_DSP_FEW_DEPTH 8
+
+/** Words of taps of a channel, of two input channels each. */
+#define ABOARD_DSP_FEW_WORDS(depth) (((depth) + 1) / 2)
 
 /** Words of a channel. */
 #define ABOARD_DSP_FEW_CHANNEL(depth, single) (ABOARD_DSP_FEW_WORDS(depth) + ((single) ? 3 : 4))
 
 /** Channels of an iteration, and bytes of the code of one. */
 #define ABOARD_DSP_FEW_ONCE 4
-#define ABOARD_DSP_FEW_CODE(depth, single) (((depth) > 2 ? 8 : 0) + ((single) ? 36 : 64))
+#define ABOARD_DSP_FEW_CODE(depth, single)                                                                             \
+    (((depth) > 6 ? 36 : (depth) > 4 ? 20 : (depth) > 2 ? 8 : 0) + ((single) ? 36 : 64))
 
 /** Most pixels at the end of a row whose words are not within the row, and one more. */
 #define ABOARD_DSP_FEW_LAST 4
@@ -55,74 +63,157 @@ typedef struct {
 #if ABOARD_DSP_ASM
 
 /* clang-format off */
-/** Results of a channel of both pixels, the second one's first: factor in r7, constant in r8. */
-#define ABOARD_DSP_FEW_SINGLE                                           \
-    "smmlar r9, r9, r7, r8\n ssat r9, #8, r9, asr #4\n strb.w r9, [r10], #1\n" \
-    "smmlar r4, r4, r7, r8\n ssat r4, #8, r4, asr #4\n strb.w r4, [r12], #1\n"
+/** A result by a single rounding. */
+#define ABOARD_DSP_FEW_SINGLE(sum, factor, constant)                    \
+    "smmlar " sum ", " sum ", " factor ", " constant "\n ssat " sum ", #8, " sum ", asr #4\n"
 
-/** Likewise by two roundings, from three words at lr. */
-#define ABOARD_DSP_FEW_ROUNDED(sum, to)                                 \
-    "add.w r5, " sum ", " sum ", asr #31\n smmlar " sum ", " sum ", r6, r5\n" \
-    "add.w " sum ", " sum ", r7\n asr.w " sum ", " sum ", r8\n ssat " sum ", #8, " sum "\n" \
-    "strb.w " sum ", [" to "], #1\n"
-#define ABOARD_DSP_FEW_DOUBLE                                           \
-    "ldmia.w lr!, {r6-r8}\n"                                           \
-    ABOARD_DSP_FEW_ROUNDED("r9", "r10") ABOARD_DSP_FEW_ROUNDED("r4", "r12")
+/** A result by two roundings: its product and the rest. */
+#define ABOARD_DSP_FEW_PRODUCT(sum, factor, free)                       \
+    "add.w " free ", " sum ", " sum ", asr #31\n smmlar " sum ", " sum ", " factor ", " free "\n"
+#define ABOARD_DSP_FEW_ROUNDED(sum, constant, shift)                    \
+    "add.w " sum ", " sum ", " constant "\n asr.w " sum ", " sum ", " shift "\n ssat " sum ", #8, " sum "\n"
 
-/** Sums of a channel of both pixels in r4 and r9: of one word of taps in r5, and of two in r5 and r6. */
-#define ABOARD_DSP_FEW_ONE "smlad r9, r2, r5, r4\n smlad r4, r0, r5, r4\n"
-#define ABOARD_DSP_FEW_TWO ABOARD_DSP_FEW_ONE "smlad r9, r3, r6, r9\n smlad r4, r1, r6, r4\n"
+/** Both results by two roundings, from three words at lr through two registers. */
+#define ABOARD_DSP_FEW_DOUBLE(first, second, u, v)                      \
+    "ldr.w " u ", [lr], #4\n"                                          \
+    ABOARD_DSP_FEW_PRODUCT(first, u, v) ABOARD_DSP_FEW_PRODUCT(second, u, v) \
+    "ldmia.w lr!, {" u ", " v "}\n"                                    \
+    ABOARD_DSP_FEW_ROUNDED(first, u, v) ABOARD_DSP_FEW_ROUNDED(second, u, v)
 
-/** The first pixel in r0 and r1, the second in r2 and r3; weights in lr, their end in r11; results from r12 and r10 on. All
- * instructions of `channel` are four bytes. Frame: the job, and where the first iteration begins. */
-#define ABOARD_DSP_FEW_FUNCTION(name, joined, channel)                  \
+/** Stores both results. */
+#define ABOARD_DSP_FEW_STORED(first, second, to) "strb.w " second ", [" to "], #1\n strb.w " first ", [r12], #1\n"
+
+/** Products of a word of taps: words of both pixels, their sums. */
+#define ABOARD_DSP_FEW_TAPS(word, first, second, sum, other)            \
+    "smlad " other ", " second ", " word ", " other "\n smlad " sum ", " first ", " word ", " sum "\n"
+
+/** Likewise of the first word, behind the bias in `sum`. */
+#define ABOARD_DSP_FEW_BEGUN(word, first, second, sum, other)           \
+    "smlad " other ", " second ", " word ", " sum "\n smlad " sum ", " first ", " word ", " sum "\n"
+
+/** Weights in lr, the first pixel's results from r12 on. `pixels` loads the next pair and goes on at the channel where the first
+ * iteration begins; `channel` has instructions of four bytes alone; `finished` compares lr with the end of the weights.
+ * Frame: the job; in its last field the address where the first iteration begins. */
+#define ABOARD_DSP_FEW_FUNCTION(name, pixels, channel, finished)        \
     ABOARD_NAKED void name(const aboard_dsp_few_channels_t *p ABOARD_UNUSED) { \
         __asm__ volatile(                                               \
             "push {r4-r11, lr}\n"                                       \
-            "ldm r0, {r0-r7}\n"                                         \
-            "adr.w r8, 2f\n"                                            \
-            "add r8, r7\n orr r8, r8, #1\n"                             \
+            "ldm r0, {r0-r8}\n"                                         \
+            "adr.w r9, 2f\n"                                            \
+            "add r8, r9\n orr r8, r8, #1\n"                             \
             "push {r0-r8}\n"                                            \
             "1:\n"                                                      \
-            "ldr lr, [sp]\n ldr r11, [sp, #4]\n ldr r1, [sp, #8]\n ldr r2, [sp, #12]\n" \
-            "ldr r12, [sp, #20]\n ldr r4, [sp, #24]\n ldr r5, [sp, #32]\n" \
-            "ldr r0, [r1]\n ldr r3, [r1, r2]\n"                         \
-            "add r1, r1, r2, lsl #1\n str r1, [sp, #8]\n"               \
-            "add r10, r12, r4\n add r4, r10\n str r4, [sp, #20]\n"      \
-            "sxtb16 r1, r0, ror #8\n sxtb16 r0, r0\n"                   \
-            "sxtb16 r2, r3\n sxtb16 r3, r3, ror #8\n"                   \
-            joined                                                      \
-            "bx r5\n"                                                   \
+            pixels                                                      \
             ".balign 4\n"                                               \
             "2:\n"                                                      \
             ".rept 4\n"                                                 \
             channel                                                     \
             ".endr\n"                                                   \
-            "cmp lr, r11\n"                                             \
+            finished                                                    \
             "bne.w 2b\n"                                                \
-            "ldr r1, [sp, #8]\n ldr r2, [sp, #16]\n"                    \
+            "ldr r1, [sp]\n ldr r2, [sp, #28]\n"                        \
             "cmp r1, r2\n"                                              \
             "bne.w 1b\n"                                                \
             "add sp, #36\n"                                             \
             "pop {r4-r11, pc}\n");                                      \
     }
 
+/** Up to four channels: the first pixel in r0 and r1, the second in r2 and r3; the end of the weights in r11, sums in r4 and r9,
+ * the second pixel's results from r10 on. */
+#define ABOARD_DSP_FEW_WORD(joined)                                     \
+    "ldr lr, [sp, #20]\n ldr r11, [sp, #24]\n ldr r1, [sp]\n ldr r2, [sp, #4]\n" \
+    "ldr r12, [sp, #16]\n ldr r4, [sp, #12]\n ldr r5, [sp, #32]\n"      \
+    "ldr r0, [r1]\n ldr r3, [r1, r2]\n"                                 \
+    "add r1, r1, r2, lsl #1\n str r1, [sp]\n"                           \
+    "add r10, r12, r4\n add r4, r10\n str r4, [sp, #16]\n"              \
+    "sxtb16 r1, r0, ror #8\n sxtb16 r0, r0\n"                           \
+    "sxtb16 r2, r3\n sxtb16 r3, r3, ror #8\n"                           \
+    joined                                                              \
+    "bx r5\n"
+
 /** The two pixels of one or two channels become a word each. */
 #define ABOARD_DSP_FEW_JOINED "pkhbt r0, r0, r1, lsl #16\n pkhbt r2, r2, r3, lsl #16\n"
 
-ABOARD_DSP_FEW_FUNCTION(aboard_dsp_few_2_single, ABOARD_DSP_FEW_JOINED,
-                        "ldmia.w lr!, {r4, r5, r7, r8}\n" ABOARD_DSP_FEW_ONE ABOARD_DSP_FEW_SINGLE)
-ABOARD_DSP_FEW_FUNCTION(aboard_dsp_few_2_double, ABOARD_DSP_FEW_JOINED,
-                        "ldmia.w lr!, {r4, r5}\n" ABOARD_DSP_FEW_ONE ABOARD_DSP_FEW_DOUBLE)
-ABOARD_DSP_FEW_FUNCTION(aboard_dsp_few_4_single, "",
-                        "ldmia.w lr!, {r4-r8}\n" ABOARD_DSP_FEW_TWO ABOARD_DSP_FEW_SINGLE)
-ABOARD_DSP_FEW_FUNCTION(aboard_dsp_few_4_double, "",
-                        "ldmia.w lr!, {r4-r6}\n" ABOARD_DSP_FEW_TWO ABOARD_DSP_FEW_DOUBLE)
+#define ABOARD_DSP_FEW_ONE ABOARD_DSP_FEW_BEGUN("r5", "r0", "r2", "r4", "r9")
+#define ABOARD_DSP_FEW_TWO ABOARD_DSP_FEW_ONE ABOARD_DSP_FEW_TAPS("r6", "r1", "r3", "r4", "r9")
+#define ABOARD_DSP_FEW_WORD_SINGLE                                      \
+    ABOARD_DSP_FEW_SINGLE("r9", "r7", "r8") ABOARD_DSP_FEW_SINGLE("r4", "r7", "r8") ABOARD_DSP_FEW_STORED("r4", "r9", "r10")
+#define ABOARD_DSP_FEW_WORD_DOUBLE                                      \
+    "ldmia.w lr!, {r6-r8}\n"                                           \
+    ABOARD_DSP_FEW_PRODUCT("r9", "r6", "r5") ABOARD_DSP_FEW_ROUNDED("r9", "r7", "r8") \
+    ABOARD_DSP_FEW_PRODUCT("r4", "r6", "r5") ABOARD_DSP_FEW_ROUNDED("r4", "r7", "r8") \
+    ABOARD_DSP_FEW_STORED("r4", "r9", "r10")
+#define ABOARD_DSP_FEW_WORD_END "cmp lr, r11\n"
+
+ABOARD_DSP_FEW_FUNCTION(aboard_dsp_few_2_single, ABOARD_DSP_FEW_WORD(ABOARD_DSP_FEW_JOINED),
+                        "ldmia.w lr!, {r4, r5, r7, r8}\n" ABOARD_DSP_FEW_ONE ABOARD_DSP_FEW_WORD_SINGLE,
+                        ABOARD_DSP_FEW_WORD_END)
+ABOARD_DSP_FEW_FUNCTION(aboard_dsp_few_2_double, ABOARD_DSP_FEW_WORD(ABOARD_DSP_FEW_JOINED),
+                        "ldmia.w lr!, {r4, r5}\n" ABOARD_DSP_FEW_ONE ABOARD_DSP_FEW_WORD_DOUBLE, ABOARD_DSP_FEW_WORD_END)
+ABOARD_DSP_FEW_FUNCTION(aboard_dsp_few_4_single, ABOARD_DSP_FEW_WORD(""),
+                        "ldmia.w lr!, {r4-r8}\n" ABOARD_DSP_FEW_TWO ABOARD_DSP_FEW_WORD_SINGLE, ABOARD_DSP_FEW_WORD_END)
+ABOARD_DSP_FEW_FUNCTION(aboard_dsp_few_4_double, ABOARD_DSP_FEW_WORD(""),
+                        "ldmia.w lr!, {r4-r6}\n" ABOARD_DSP_FEW_TWO ABOARD_DSP_FEW_WORD_DOUBLE, ABOARD_DSP_FEW_WORD_END)
+
+/** More channels: both words of both pixels, which `widened` widens; y_stride in r11. */
+#define ABOARD_DSP_FEW_WORDS_OF(third, fourth, widened)                 \
+    "ldm sp, {r8-r12, lr}\n"                                            \
+    "ldr r0, [r8]\n ldr r2, [r8, r10]\n add r8, r9\n"                   \
+    "ldr " third ", [r8]\n ldr " fourth ", [r8, r10]\n ldr r10, [sp, #32]\n" \
+    "add r8, r9\n str r8, [sp]\n"                                       \
+    "add r9, r12, r11, lsl #1\n str r9, [sp, #16]\n"                    \
+    widened                                                             \
+    "bx r10\n"
+#define ABOARD_DSP_FEW_WORDS_END "ldr r9, [sp, #24]\n cmp lr, r9\n"
+#define ABOARD_DSP_FEW_WIDE(word, odd) "sxtb16 " odd ", " word ", ror #8\n sxtb16 " word ", " word "\n"
+
+/** Five or six channels: pixels in r0 to r2 and r3 to r5, sums in r6 and r10, the second pixel's results from r11 on. The third
+ * word are the last two channels. */
+#define ABOARD_DSP_FEW_LAST_TWO(word) ABOARD_DSP_FEW_WIDE(word, "r6") "pkhtb " word ", r6, " word ", asr #16\n"
+#define ABOARD_DSP_FEW_6_PIXELS                                         \
+    ABOARD_DSP_FEW_WORDS_OF("r3", "r5",                                 \
+        ABOARD_DSP_FEW_WIDE("r0", "r1") ABOARD_DSP_FEW_LAST_TWO("r2")   \
+        ABOARD_DSP_FEW_WIDE("r3", "r4") ABOARD_DSP_FEW_LAST_TWO("r5") "add r11, r12\n")
+#define ABOARD_DSP_FEW_THREE                                            \
+    "ldmia.w lr!, {r6-r9}\n"                                           \
+    ABOARD_DSP_FEW_BEGUN("r7", "r0", "r3", "r6", "r10")                 \
+    ABOARD_DSP_FEW_TAPS("r8", "r1", "r4", "r6", "r10") ABOARD_DSP_FEW_TAPS("r9", "r2", "r5", "r6", "r10")
+
+ABOARD_DSP_FEW_FUNCTION(aboard_dsp_few_6_single, ABOARD_DSP_FEW_6_PIXELS,
+                        ABOARD_DSP_FEW_THREE "ldmia.w lr!, {r7, r8}\n" ABOARD_DSP_FEW_SINGLE("r10", "r7", "r8")
+                        ABOARD_DSP_FEW_SINGLE("r6", "r7", "r8") ABOARD_DSP_FEW_STORED("r6", "r10", "r11"),
+                        ABOARD_DSP_FEW_WORDS_END)
+ABOARD_DSP_FEW_FUNCTION(aboard_dsp_few_6_double, ABOARD_DSP_FEW_6_PIXELS,
+                        ABOARD_DSP_FEW_THREE ABOARD_DSP_FEW_DOUBLE("r6", "r10", "r7", "r8")
+                        ABOARD_DSP_FEW_STORED("r6", "r10", "r11"), ABOARD_DSP_FEW_WORDS_END)
+
+/** Seven or eight channels: pixels in r0 to r3 and r4 to r7, sums in r8 and r11, the second pixel's results at y_stride. */
+#define ABOARD_DSP_FEW_8_PIXELS                                         \
+    ABOARD_DSP_FEW_WORDS_OF("r4", "r6",                                 \
+        ABOARD_DSP_FEW_WIDE("r0", "r1") ABOARD_DSP_FEW_WIDE("r2", "r3") \
+        ABOARD_DSP_FEW_WIDE("r4", "r5") ABOARD_DSP_FEW_WIDE("r6", "r7"))
+#define ABOARD_DSP_FEW_FOUR                                             \
+    "ldmia.w lr!, {r8-r10}\n"                                          \
+    ABOARD_DSP_FEW_BEGUN("r9", "r0", "r4", "r8", "r11") ABOARD_DSP_FEW_TAPS("r10", "r1", "r5", "r8", "r11") \
+    "ldmia.w lr!, {r9, r10}\n"                                         \
+    ABOARD_DSP_FEW_TAPS("r9", "r2", "r6", "r8", "r11") ABOARD_DSP_FEW_TAPS("r10", "r3", "r7", "r8", "r11")
+#define ABOARD_DSP_FEW_APART "ldr.w r9, [sp, #12]\n strb.w r11, [r12, r9]\n strb.w r8, [r12], #1\n"
+
+ABOARD_DSP_FEW_FUNCTION(aboard_dsp_few_8_single, ABOARD_DSP_FEW_8_PIXELS,
+                        ABOARD_DSP_FEW_FOUR "ldmia.w lr!, {r9, r10}\n" ABOARD_DSP_FEW_SINGLE("r11", "r9", "r10")
+                        ABOARD_DSP_FEW_SINGLE("r8", "r9", "r10") ABOARD_DSP_FEW_APART, ABOARD_DSP_FEW_WORDS_END)
+ABOARD_DSP_FEW_FUNCTION(aboard_dsp_few_8_double, ABOARD_DSP_FEW_8_PIXELS,
+                        ABOARD_DSP_FEW_FOUR ABOARD_DSP_FEW_DOUBLE("r8", "r11", "r9", "r10") ABOARD_DSP_FEW_APART,
+                        ABOARD_DSP_FEW_WORDS_END)
 /* clang-format on */
 
 /** All channels of pairs of pixels of `depth` channels; literals. */
 ABOARD_INLINE void aboard_dsp_few_channels(const aboard_dsp_few_channels_t *p, int32_t depth, bool single) {
-    if (depth > 2) {
+    if (depth > 6) {
+        (single ? aboard_dsp_few_8_single : aboard_dsp_few_8_double)(p);
+    } else if (depth > 4) {
+        (single ? aboard_dsp_few_6_single : aboard_dsp_few_6_double)(p);
+    } else if (depth > 2) {
         (single ? aboard_dsp_few_4_single : aboard_dsp_few_4_double)(p);
     } else {
         (single ? aboard_dsp_few_2_single : aboard_dsp_few_2_double)(p);
@@ -131,17 +222,29 @@ ABOARD_INLINE void aboard_dsp_few_channels(const aboard_dsp_few_channels_t *p, i
 
 #else
 
-/** Result of a channel whose words begin at `w`, from the word of a pixel. */
-ABOARD_INLINE int8_t aboard_dsp_few_result(uint32_t pixel, const uint32_t *w, int32_t depth, bool single) {
-    const uint32_t even = aboard_dsp_even(pixel);
-    const uint32_t odd = aboard_dsp_odd(pixel);
-    uint32_t sum = w[0];
-    if (depth > 2) {
-        sum = aboard_dsp_mac(odd, w[2], aboard_dsp_mac(even, w[1], sum));
-    } else {
-        sum = aboard_dsp_mac((even & 0xffffu) | odd << 16, w[1], sum);
+/** Writes the halfwords of a pixel in the order of the weights. */
+ABOARD_INLINE void aboard_dsp_few_widen(const int8_t *x, int32_t second, int32_t depth, uint32_t *words) {
+    const uint32_t first = aboard_dsp_load(x);
+    words[0] = aboard_dsp_even(first);
+    words[1] = aboard_dsp_odd(first);
+    if (depth <= 2) {
+        words[0] = (words[0] & 0xffffu) | words[1] << 16;
+    } else if (depth > 4) {
+        const uint32_t last = aboard_dsp_load(x + second);
+        words[2] = aboard_dsp_even(last);
+        words[3] = aboard_dsp_odd(last);
+        if (depth <= 6) {
+            words[2] = words[2] >> 16 | (words[3] & 0xffff0000u);
+        }
     }
-    w += 1 + ABOARD_DSP_FEW_WORDS(depth);
+}
+
+/** Result of a channel whose words begin at `w`, from the words of a pixel. */
+ABOARD_INLINE int8_t aboard_dsp_few_result(const uint32_t *pixel, const uint32_t *w, int32_t depth, bool single) {
+    uint32_t sum = *w++;
+    for (int32_t i = 0; i < ABOARD_DSP_FEW_WORDS(depth); ++i) {
+        sum = aboard_dsp_mac(pixel[i], *w++, sum);
+    }
     return single ? aboard_dsp_single_rounding(sum, (int32_t)w[0], (int32_t)w[1], ABOARD_DSP_SINGLE_SHIFT)
                   : aboard_dsp_double_rounding(sum, (int32_t)w[0], (int32_t)w[1], w[2]);
 }
@@ -151,7 +254,9 @@ ABOARD_SHARED void aboard_dsp_few_channels(const aboard_dsp_few_channels_t *p, i
     const int8_t *x = p->x;
     int8_t *y = p->y;
     do {
-        const uint32_t pixels[2] = {aboard_dsp_load(x), aboard_dsp_load(x + p->x_stride)};
+        uint32_t pixels[2][ABOARD_DSP_FEW_WORDS(ABOARD_DSP_FEW_DEPTH)];
+        aboard_dsp_few_widen(x, p->second, depth, pixels[0]);
+        aboard_dsp_few_widen(x + p->x_stride, p->second, depth, pixels[1]);
         int32_t channel = 0;
         for (const uint32_t *w = p->weights; w != p->weights_end;
              w += ABOARD_DSP_FEW_CHANNEL(depth, single), ++channel) {
@@ -174,13 +279,14 @@ ABOARD_INLINE void aboard_few_channels_pixels(const aboard_few_channels_dsp_t *p
     const int32_t even = count / 2 * 2;
     const bool single = p->single_rounding != 0;
     aboard_dsp_few_channels_t job = {
-        weights,
-        weights + to->channels * ABOARD_DSP_FEW_CHANNEL(depth, single),
         x,
         step,
-        x + even * step,
-        y,
+        depth - ABOARD_DSP_TAP_GROUP,
         to->pixel_stride,
+        y,
+        weights,
+        weights + to->channels * ABOARD_DSP_FEW_CHANNEL(depth, single),
+        x + even * step,
         left_out * ABOARD_DSP_FEW_CODE(depth, single),
     };
     if (even > 0) {
@@ -195,10 +301,14 @@ ABOARD_INLINE void aboard_few_channels_pixels(const aboard_few_channels_dsp_t *p
     }
 }
 
-/** `count` pixels `step` bytes apart. Words of the last ones, which reach behind the last pixel, are copied. */
+/** `count` pixels `step` bytes apart. Words of the last ones that reach behind the last pixel are copied. */
 ABOARD_INLINE void aboard_few_channels_row(const aboard_few_channels_dsp_t *p, const int8_t *x, int32_t step,
                                            int32_t count, int8_t *y, const uint32_t *weights) {
     const int32_t depth = p->shape.in.channels;
+    if (depth >= ABOARD_DSP_TAP_GROUP) {
+        aboard_few_channels_pixels(p, x, step, count, y, weights);
+        return;
+    }
     const int32_t room = (count - 1) * step + depth - ABOARD_DSP_TAP_GROUP;
     const int32_t readable = room < 0 ? 0 : room / step + 1;
     const int32_t direct = readable < count ? readable / 2 * 2 : count;

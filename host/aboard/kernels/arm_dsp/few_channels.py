@@ -1,4 +1,4 @@
-"""conv2d of 1x1 over one to four channels for cores with the DSP extension (Cortex-M4, M7, M33): int8."""
+"""conv2d of 1x1 over one to eight channels for cores with the DSP extension (Cortex-M4, M7, M33): int8."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, Node
+from aboard.ir.numerics import Int64
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_dsp import dot
 from aboard.kernels.arm_dsp.pointwise import PixelsInRegisters, layer_of, packed
@@ -21,16 +22,22 @@ from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT
 from aboard.target import Target
 
-#: Largest number of input channels: those of a word.
-_MOST_CHANNELS = dot.TAP_GROUP
+#: Largest number of input channels: those of two words.
+_MOST_CHANNELS = 2 * dot.TAP_GROUP
 
-#: Cycles of a row, of a call for some of its pixels, of two pixels, and of a channel of these by its words of taps.
-_ROW, _CALL, _PAIR, _CHANNEL = 50, 64, 22, {1: 14.5, 2: 17}
+#: Cycles of a row, of copies of its last pixels, whose words reach behind it, and of a last pixel without copies.
+_ROW, _COPIES, _SINGLE = 72, 76, 57
+
+#: By words of taps: cycles of two pixels, of an iteration of up to four channels of both, and of each of these.
+_PAIR, _ITERATION, _CHANNEL = (29, 27, 38, 35), (4, 4, 6, 6), (13, 16, 20, 27)
+
+#: Channels of an iteration, and cycles of two results by two roundings instead of one.
+_ONCE, _TWO_ROUNDINGS = 4, 8
 
 
 @implements
 class DspFewS8(PixelsInRegisters):
-    """Two pixels of one to four channels."""
+    """Two pixels of one to eight channels."""
 
     name = "dsp_few_s8"
 
@@ -55,7 +62,7 @@ class DspFewS8(PixelsInRegisters):
             rows=y.rows,
             code_variant=f"words={_words(x.channels)} single_rounding={int(layer.is_single_rounding)}",
             slow_epilogue=not layer.is_single_rounding,
-            loops=_loops(node),
+            loops=_loops(node, layer),
         )
 
 
@@ -63,16 +70,24 @@ def pack(layer: RequantisedLayer) -> Array:
     """Returns the words of `aboard_dsp_few_channels_t`: [channels, ABOARD_DSP_FEW_CHANNEL]."""
     depth = layer.weights.shape[1]
     words = _words(depth)
-    taps = np.pad(layer.weights, ((0, 0), (0, 2 * words - depth)))
-    if words > 1:
-        # SXTB16 returns the bytes of a word in this order: 0 and 2, then 1 and 3.
-        taps = taps[:, dot.TAP_ORDER]
+    # SXTB16 returns the bytes of a word in this order: 0 and 2, then 1 and 3.
+    order = dot.TAP_ORDER if words > 1 else [0, 1]
+    taps = np.pad(layer.weights, ((0, 0), (0, max(0, len(order) - depth))))[:, order]
+    if words > 2:
+        taps = np.concatenate([taps, _second_word(layer.weights)], 1)
     return packed(layer, taps)
+
+
+def _second_word(weights: Int64) -> Int64:
+    """Returns the taps of the last channels in their order: 0 for those that the first word has too."""
+    depth = weights.shape[1]
+    order = [depth - 2, depth - 1] if _words(depth) == 3 else [depth - dot.TAP_GROUP + tap for tap in dot.TAP_ORDER]
+    return np.where(np.array(order) < dot.TAP_GROUP, 0, weights[:, order])
 
 
 def _words(depth: int) -> int:
     """Returns the words of taps of a channel."""
-    return 2 if depth > 2 else 1
+    return -(-depth // 2)
 
 
 def _geometry(node: Node) -> str | None:
@@ -82,15 +97,17 @@ def _geometry(node: Node) -> str | None:
     return f"is for at most {_MOST_CHANNELS} input channels" if depth > _MOST_CHANNELS else None
 
 
-def _loops(node: Node) -> int:
+def _loops(node: Node, layer: RequantisedLayer) -> int:
     """Returns the work of all pairs of pixels, with single ones at the end of a row that are computed as two."""
     images, rows, cols, channels = node.output.shape
     flat, depth = op.attributes(node).strides == (1, 1), node.input(INPUT).shape[3]
     lines, pixels = (1, images * rows * cols) if flat else (images * rows, cols)
-    return round(lines * of_row(pixels, channels, depth))
+    return lines * of_row(pixels, channels, depth, single_rounding=layer.is_single_rounding)
 
 
-def of_row(pixels: int, channels: int, depth: int) -> float:
+def of_row(pixels: int, channels: int, depth: int, *, single_rounding: bool) -> int:
     """Returns the work of a row; words of the last pixels are copied, unless all bytes of a word are theirs."""
-    calls = 2 if depth < _MOST_CHANNELS else 1 + pixels % 2
-    return _ROW + _CALL * calls + -(-pixels // 2) * (_PAIR + channels * _CHANNEL[_words(depth)])
+    row = _ROW + (_COPIES if depth < dot.TAP_GROUP else _SINGLE * (pixels % 2))
+    words = _words(depth) - 1
+    channel = _CHANNEL[words] + (0 if single_rounding else _TWO_ROUNDINGS)
+    return row + -(-pixels // 2) * (_PAIR[words] + -(-channels // _ONCE) * _ITERATION[words] + channels * channel)
