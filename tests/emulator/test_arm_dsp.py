@@ -110,10 +110,12 @@ def test_pixels_in_registers() -> None:
         check([(layer.model(), layer.input()) for layer in drawn], opt="speed", names=[POINTS])
 
 
-def few(depth: int, channels: int, size: tuple[int, int], stride: int = 1, activation: str = "NONE") -> Layer:
+def few(
+    depth: int, channels: int, size: tuple[int, int], stride: int = 1, activation: str = "NONE", groups: int = 1
+) -> Layer:
     options = {"Padding": "VALID", "StrideH": stride, "StrideW": stride, "FusedActivationFunction": activation}
     out = [window_out(n, 1, stride, 1, "VALID") for n in size]
-    shapes = (1, *size, depth), (channels, 1, 1, depth), (1, *out, channels)
+    shapes = (1, *size, groups * depth), (groups * channels, 1, 1, depth), (1, *out, groups * channels)
     return Layer("CONV_2D", *shapes, 0, options, zero_point_out=(-128, 5)[(depth + channels) % 2])
 
 
@@ -127,6 +129,8 @@ def test_pixels_of_few_channels(depths: range) -> None:
         for (depth, channels), (size, stride) in zip(kinds, sizes, strict=False)
     ]
     drawn += [few(depth, 4, size) for depth in depths for size in ((3, 5), (2, 2), (1, 2), (1, 3))]
+    # Groups of one channel are a depthwise layer.
+    drawn += [few(depth, 3, (3, 3), activation="RELU6", groups=n) for depth in depths for n in (2, 3) if depth > 1]
     with strategy.forced(preferred(FEW)):
         check([(layer.model(), layer.input()) for layer in drawn], opt=["balanced", "size"], names=[FEW])
 

@@ -228,12 +228,14 @@ def _pointwise(draw: st.DrawFn) -> Layer:
 
 @st.composite
 def few_channels(draw: st.DrawFn) -> Layer:
-    """Draws a layer for `dsp_few_s8`: one to eight input channels, any stride, number of channels and activation."""
+    """Draws a layer for `dsp_few_s8`: one to eight input channels of a group, any stride, channels and activation."""
     depth, channels, batch = draw(st.integers(1, 8)), draw(st.integers(1, 11)), draw(st.integers(1, 2))
+    # Groups of one channel are a depthwise layer.
+    groups = draw(st.sampled_from([1, 1, 2, 3])) if depth > 1 else 1
     size, strides = [[draw(st.integers(1, most)) for _ in range(2)] for most in (6, 3)]
     out = [window_out(n, 1, stride, 1, "VALID") for n, stride in zip(size, strides, strict=True)]
     options = {"Padding": draw(st.sampled_from(["SAME", "VALID"])), "StrideH": strides[0], "StrideW": strides[1]}
-    shapes = (batch, *size, depth), (channels, 1, 1, depth), (batch, *out, channels)
+    shapes = (batch, *size, groups * depth), (groups * channels, 1, 1, depth), (batch, *out, groups * channels)
     layer = _finished(draw, Layer("CONV_2D", *shapes, 0, options))
     assume(refusal(layer, FEW) is None)
     return layer

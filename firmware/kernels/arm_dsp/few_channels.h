@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file few_channels.h
- * int8 convolution of 1x1 over one to eight channels with the DSP extension: two pixels are widened into registers and
- * stay there for all channels of the result, whose weights are halfwords in flash, so that each load of weights serves
- * both.
+ * int8 convolution of 1x1 over one to eight channels of a group with the DSP extension: two pixels are widened into
+ * registers and stay there for all channels of the result, whose weights are halfwords in flash, so that each load of
+ * weights serves both.
  *
  * A pixel of more than four channels is read as two words, its first four and its last four channels, so that none
  * reaches behind it; the channels that are in both have weights of zero in the second.
@@ -22,7 +22,7 @@
 
 /** Parameters of aboard_few_channels_dsp. */
 typedef struct {
-    aboard_conv2d_shape_t shape; /**< Windows of 1x1 over one to eight channels, without padding and groups. */
+    aboard_conv2d_shape_t shape; /**< Windows of 1x1 over one to eight channels of each group, without padding. */
     int32_t single_rounding;     /**< 1: results by a single rounding; 0: by a double rounding. */
     int32_t clamped;             /**< 1: results are clamped to [low, high]. */
     int32_t low;
@@ -270,12 +270,23 @@ ABOARD_SHARED void aboard_dsp_few_channels(const aboard_dsp_few_channels_t *p, i
 
 #endif
 
-/** `count` pixels `step` bytes apart, whose words may be read; a last single pixel is both of a pair. */
+/** Input channels of a group. */
+ABOARD_INLINE int32_t aboard_few_channels_depth(const aboard_few_channels_dsp_t *p) {
+    return p->shape.in.channels / p->shape.groups;
+}
+
+/** Channels of the result of a group. */
+ABOARD_INLINE int32_t aboard_few_channels_results(const aboard_few_channels_dsp_t *p) {
+    return p->shape.out.channels / p->shape.groups;
+}
+
+/** A group of `count` pixels `step` bytes apart, whose words may be read; a last single pixel is both of a pair. */
 ABOARD_INLINE void aboard_few_channels_pixels(const aboard_few_channels_dsp_t *p, const int8_t *x, int32_t step,
                                               int32_t count, int8_t *y, const uint32_t *weights) {
     const aboard_view_t *to = &p->shape.out;
-    const int32_t depth = p->shape.in.channels;
-    const int32_t left_out = (ABOARD_DSP_FEW_ONCE - to->channels % ABOARD_DSP_FEW_ONCE) % ABOARD_DSP_FEW_ONCE;
+    const int32_t depth = aboard_few_channels_depth(p);
+    const int32_t channels = aboard_few_channels_results(p);
+    const int32_t left_out = (ABOARD_DSP_FEW_ONCE - channels % ABOARD_DSP_FEW_ONCE) % ABOARD_DSP_FEW_ONCE;
     const int32_t even = count / 2 * 2;
     const bool single = p->single_rounding != 0;
     aboard_dsp_few_channels_t job = {
@@ -285,7 +296,7 @@ ABOARD_INLINE void aboard_few_channels_pixels(const aboard_few_channels_dsp_t *p
         to->pixel_stride,
         y,
         weights,
-        weights + to->channels * ABOARD_DSP_FEW_CHANNEL(depth, single),
+        weights + channels * ABOARD_DSP_FEW_CHANNEL(depth, single),
         x + even * step,
         left_out * ABOARD_DSP_FEW_CODE(depth, single),
     };
@@ -301,10 +312,10 @@ ABOARD_INLINE void aboard_few_channels_pixels(const aboard_few_channels_dsp_t *p
     }
 }
 
-/** `count` pixels `step` bytes apart. Words of the last ones that reach behind the last pixel are copied. */
+/** A group of `count` pixels `step` bytes apart. Words of the last ones that reach behind the last pixel are copied. */
 ABOARD_INLINE void aboard_few_channels_row(const aboard_few_channels_dsp_t *p, const int8_t *x, int32_t step,
                                            int32_t count, int8_t *y, const uint32_t *weights) {
-    const int32_t depth = p->shape.in.channels;
+    const int32_t depth = aboard_few_channels_depth(p);
     if (depth >= ABOARD_DSP_TAP_GROUP) {
         aboard_few_channels_pixels(p, x, step, count, y, weights);
         return;
@@ -327,9 +338,9 @@ ABOARD_INLINE void aboard_few_channels_row(const aboard_few_channels_dsp_t *p, c
  * int8 convolution of 1x1, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters.
- * @param in, out     Any views, including rolling buffers. A pixel is read before the first result is written of it, or
- * of the pixel before it; otherwise the operand starts after the result by at least the minimum in-place offset
- *                    (host/aboard/kernels/overlap.py).
+ * @param in, out     Any views, including rolling buffers; in different memory if there are groups. Otherwise a pixel
+ * is read before the first result is written of it, or of the pixel before it, or the operand starts after the result
+ * by at least the minimum in-place offset (host/aboard/kernels/overlap.py).
  * @param weights     ABOARD_DSP_FEW_CHANNEL words per channel, see aboard_dsp_few_channels_t.
  * @param first, last Rows [first, last) of the result are computed.
  */
@@ -349,7 +360,13 @@ ABOARD_INLINE void aboard_few_channels_dsp(const aboard_few_channels_dsp_t *p, c
         const int8_t *const x = aboard_row_s8(from, in, line);
         int8_t *const y = aboard_row_out_s8(to, out, row);
         const int32_t count = some * to->cols;
-        aboard_few_channels_row(p, x, s->stride_w * from->pixel_stride, count, y, weights);
+        for (int32_t group = 0; group < s->groups; ++group) {
+            const int32_t channel = group * aboard_few_channels_results(p);
+            const uint32_t *const words =
+                weights + channel * ABOARD_DSP_FEW_CHANNEL(aboard_few_channels_depth(p), p->single_rounding);
+            aboard_few_channels_row(p, x + group * aboard_few_channels_depth(p), s->stride_w * from->pixel_stride,
+                                    count, y + channel, words);
+        }
         for (int32_t i = 0; p->clamped && i < count; ++i) {
             aboard_dsp_clamp(y + i * to->pixel_stride, to->channels, p->low, p->high);
         }

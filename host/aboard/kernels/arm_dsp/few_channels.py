@@ -1,4 +1,4 @@
-"""conv2d of 1x1 over one to eight channels for cores with the DSP extension (Cortex-M4, M7, M33): int8."""
+"""conv2d of 1x1 over one to eight channels of a group for cores with the DSP extension (Cortex-M4, M7, M33): int8."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ONCE, _TWO_ROUNDINGS = 4, 8
 
 @implements
 class DspFewS8(PixelsInRegisters):
-    """Two pixels of one to eight channels."""
+    """Two pixels of one to eight channels of a group."""
 
     name = "dsp_few_s8"
 
@@ -53,14 +53,14 @@ class DspFewS8(PixelsInRegisters):
             header="arm_dsp/few_channels.h",
             function="aboard_few_channels_dsp",
             params_type="aboard_few_channels_dsp_t",
-            params={"shape": {**shape_params(node, x, y), "groups": 1}, **layer.params},
+            params={"shape": {**shape_params(node, x, y), "groups": groups(node)}, **layer.params},
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
                 ConstantArg(PackedConstant("weights", pack(layer), form=dot.WIDENED)),
             ),
             rows=y.rows,
-            code_variant=f"words={_words(x.channels)} single_rounding={int(layer.is_single_rounding)}",
+            code_variant=f"words={_words(_depth(node))} single_rounding={int(layer.is_single_rounding)}",
             slow_epilogue=not layer.is_single_rounding,
             loops=_loops(node, layer),
         )
@@ -90,23 +90,28 @@ def _words(depth: int) -> int:
     return -(-depth // 2)
 
 
+def _depth(node: Node) -> int:
+    """Returns the input channels of a group."""
+    return node.input(INPUT).shape[3] // groups(node)
+
+
 def _geometry(node: Node) -> str | None:
-    attrs, depth = op.attributes(node), node.input(INPUT).shape[3]
-    if op.window(node) != (1, 1) or attrs.padding.any or groups(node) != 1:
-        return "is for windows of 1x1 without padding and groups"
-    return f"is for at most {_MOST_CHANNELS} input channels" if depth > _MOST_CHANNELS else None
+    if op.window(node) != (1, 1) or op.attributes(node).padding.any:
+        return "is for windows of 1x1 without padding"
+    return f"is for at most {_MOST_CHANNELS} input channels in each group" if _depth(node) > _MOST_CHANNELS else None
 
 
 def _loops(node: Node, layer: RequantisedLayer) -> int:
     """Returns the work of all pairs of pixels, with single ones at the end of a row that are computed as two."""
     images, rows, cols, channels = node.output.shape
-    flat, depth = op.attributes(node).strides == (1, 1), node.input(INPUT).shape[3]
+    count, flat = groups(node), op.attributes(node).strides == (1, 1)
     lines, pixels = (1, images * rows * cols) if flat else (images * rows, cols)
-    return lines * of_row(pixels, channels, depth, single_rounding=layer.is_single_rounding)
+    row = of_row(pixels, channels // count, _depth(node), single_rounding=layer.is_single_rounding)
+    return lines * count * row
 
 
 def of_row(pixels: int, channels: int, depth: int, *, single_rounding: bool) -> int:
-    """Returns the work of a row; words of the last pixels are copied, unless all bytes of a word are theirs."""
+    """Returns the work of a group of a row; words of last pixels are copied unless all bytes of a word are theirs."""
     row = _ROW + (_COPIES if depth < dot.TAP_GROUP else _SINGLE * (pixels % 2))
     words = _words(depth) - 1
     channel = _CHANNEL[words] + (0 if single_rounding else _TWO_ROUNDINGS)
