@@ -37,6 +37,9 @@ typedef struct {
     int32_t jump;                /**< Bytes more if that pixel is at most `ahead` pixels in a further row. */
     int32_t ahead;               /**< Pixels that a lane advances in its row for every four pixels; 0: it stays in its
                                       column, or all windows of a run have equal distances. */
+    int32_t words;               /**< 1: four channels of a pixel are written as a word: results are at multiples of 4
+                                      bytes, and of every four channels the first and the third come before the
+                                      others. */
     aboard_mve_epilogue_t epilogue; /**< ABOARD_MVE_SINGLE_ROUNDING or ABOARD_MVE_RIGHT, without limits. */
 } aboard_few_taps_mve_t;
 
@@ -48,11 +51,13 @@ typedef struct {
     int32_t ahead;
     const int8_t *taps[ABOARD_FEW_TAPS_MOST]; /**< The taps of the first window. */
     const int32_t *channels;                  /**< Constants of all channels. */
-    int32_t places[ABOARD_FEW_TAPS_PIXELS]; /**< Columns of the lanes, less `cols`, if taps occupy all registers. */
+    int32_t places[ABOARD_FEW_TAPS_PIXELS];   /**< Columns of the lanes, less `cols`, if taps occupy all registers. */
+    int32_t windows[ABOARD_FEW_TAPS_PIXELS];  /**< Offsets of the next windows, while results occupy their register. */
 } aboard_few_taps_job_t;
 
 /** Words before the constants of channels: offsets of four windows as words, those of the results of two channels as
- * halfwords, and by `ahead` the columns of four pixels less all columns. */
+ * halfwords (by `words`, of the four bytes before results as words), and by `ahead` the columns of four pixels less all
+ * columns. */
 ABOARD_INLINE int32_t aboard_few_taps_head(const aboard_few_taps_mve_t *p) {
     return p->ahead > 0 ? 12 : 8;
 }
@@ -105,6 +110,9 @@ ABOARD_INLINE int32_t aboard_few_taps_head(const aboard_few_taps_mve_t *p) {
     ".else\n\t" \
     ABOARD_FEW_TAPS_WRAPPED("q3") \
     ".endif\n\t" \
+    ".endif\n\t" \
+    ".if %c[words] && %c[held] == 6\n\t" \
+    "vstrw.32 q6, [%[job], #52]\n\t" \
     ".endif\n\t"
 
 /** A channel of four pixels, scaled; r6 is the right shift or the constant of a single rounding. Ties go away from zero: a
@@ -126,7 +134,7 @@ ABOARD_INLINE int32_t aboard_few_taps_head(const aboard_few_taps_mve_t *p) {
     "vrshl.s32 " x ", r6\n\t" \
     ".endif\n\t"
 
-/** Narrows one channel, or what `second` adds to it, to bytes. */
+/** Narrows a channel to halfwords, and another one by `second`, for a single rounding and for two. */
 #define ABOARD_FEW_TAPS_NARROWED(second_single, second) \
     ".if %c[single]\n\t" \
     "vqrshrnb.s32 q4, q4, %[shift]\n\t" \
@@ -136,8 +144,47 @@ ABOARD_INLINE int32_t aboard_few_taps_head(const aboard_few_taps_mve_t *p) {
     "vqmovnb.s32 q4, q4\n\t" \
     second \
     "vqadd.s16 q4, q4, r0\n\t" \
+    ".endif\n\t"
+
+/** Two channels as halfwords. */
+#define ABOARD_FEW_TAPS_TWO \
+    ABOARD_FEW_TAPS_CHANNEL("q4") \
+    ABOARD_FEW_TAPS_CHANNEL("q5") \
+    ABOARD_FEW_TAPS_NARROWED("vqrshrnt.s32 q4, q5, %[shift]\n\t", "vqmovnt.s32 q4, q5\n\t")
+
+/** A loop over channels, `count` times. */
+#define ABOARD_FEW_TAPS_LOOP(count, text) \
+    "movw r0, %[" count "]\n\t" \
+    "dls lr, r0\n\t" \
+    "3:\n\t" \
+    text \
+    "le lr, 3b\n\t"
+
+/** All channels by words: the even ones are the even bytes. */
+#define ABOARD_FEW_TAPS_FOURS \
+    ABOARD_FEW_TAPS_LOOP("times", \
+        ABOARD_FEW_TAPS_TWO \
+        "vqmovnb.s16 q%c[held], q4\n\t" \
+        ABOARD_FEW_TAPS_TWO \
+        "vqmovnt.s16 q%c[held], q4\n\t" \
+        "vstrw.32 q%c[held], [q7, #4]!\n\t")
+
+/** All channels two by two, and an odd last one. */
+#define ABOARD_FEW_TAPS_TWOS \
+    ".if %c[times]\n\t" \
+    ABOARD_FEW_TAPS_LOOP("times", \
+        ABOARD_FEW_TAPS_TWO \
+        "vqmovnb.s16 q4, q4\n\t" \
+        "vstrb.16 q4, [%[out], q7]\n\t" \
+        "add %[out], %[out], #2\n\t") \
     ".endif\n\t" \
-    "vqmovnb.s16 q4, q4\n\t"
+    ".if %c[odd]\n\t" \
+    ABOARD_FEW_TAPS_CHANNEL("q4") \
+    ABOARD_FEW_TAPS_NARROWED("", "") \
+    "vqmovnb.s16 q4, q4\n\t" \
+    "vmovlb.u16 q5, q7\n\t" \
+    "vstrb.32 q4, [%[out], q5]\n\t" \
+    ".endif\n\t"
 
 /** Fewer than four pixels: the lanes beyond become the first of them. */
 #define ABOARD_FEW_TAPS_REST \
@@ -145,12 +192,12 @@ ABOARD_INLINE int32_t aboard_few_taps_head(const aboard_few_taps_mve_t *p) {
     "vmov.32 r0, q6[0]\n\t" \
     "vdup.32 q4, r0\n\t" \
     "vpsel q6, q6, q4\n\t" \
-    "mov r0, #0x10000\n\t" \
+    "vmov.32 r0, q7[0]\n\t" \
     "vdup.32 q4, r0\n\t" \
     "vpsel q7, q7, q4\n\t"
 
-/** A run of pixels. Taps are in q0 to q3, sums in q4 and q5, offsets of windows in q6 and of results in q7; columns in q3 or
- * in memory. */
+/** A run of pixels. Taps are in q0 to q3, sums in q4 and q5, offsets of windows in q6 and of results in q7 (by `words`, their
+ * addresses, which stores advance by four bytes before they write); columns in q3 or in memory. */
 #define ABOARD_FEW_TAPS_ASM \
     "vldrw.32 q6, [%[w]]\n\t" \
     "vldrw.32 q7, [%[w], #16]\n\t" \
@@ -160,35 +207,34 @@ ABOARD_INLINE int32_t aboard_few_taps_head(const aboard_few_taps_mve_t *p) {
     "vstrw.32 q3, [%[job], #36]\n\t" \
     ".endif\n\t" \
     ".endif\n\t" \
+    ".if %c[words]\n\t" \
+    "vadd.i32 q7, q7, %[out]\n\t" \
+    ".if %c[held] == 6\n\t" \
+    "vstrw.32 q6, [%[job], #52]\n\t" \
+    ".endif\n\t" \
+    ".endif\n\t" \
     "1:\n\t" \
+    ".if %c[words] && %c[held] == 6\n\t" \
+    "vldrw.32 q6, [%[job], #52]\n\t" \
+    ".endif\n\t" \
     "cmp %[left], #4\n\t" \
     "bhs 2f\n\t" \
     ABOARD_FEW_TAPS_REST \
     "2:\n\t" \
     ABOARD_FEW_TAPS_WINDOWS \
     "ldr %[w], [%[job], #32]\n\t" \
-    ".if %c[pairs]\n\t" \
-    "movw r0, %[pairs]\n\t" \
-    "dls lr, r0\n\t" \
-    "3:\n\t" \
-    ABOARD_FEW_TAPS_CHANNEL("q4") \
-    ABOARD_FEW_TAPS_CHANNEL("q5") \
-    ABOARD_FEW_TAPS_NARROWED("vqrshrnt.s32 q4, q5, %[shift]\n\t", "vqmovnt.s32 q4, q5\n\t") \
-    "vstrb.16 q4, [%[out], q7]\n\t" \
-    "add %[out], %[out], #2\n\t" \
-    "le lr, 3b\n\t" \
-    ".endif\n\t" \
-    ".if %c[odd]\n\t" \
-    ABOARD_FEW_TAPS_CHANNEL("q4") \
-    ABOARD_FEW_TAPS_NARROWED("", "") \
-    "vmovlb.u16 q5, q7\n\t" \
-    "vstrb.32 q4, [%[out], q5]\n\t" \
-    ".endif\n\t" \
-    ".if %c[skip] < 4096\n\t" \
-    "addw %[out], %[out], %[skip]\n\t" \
+    ".if %c[words]\n\t" \
+    ABOARD_FEW_TAPS_FOURS \
     ".else\n\t" \
+    ABOARD_FEW_TAPS_TWOS \
+    ".endif\n\t" \
     "movw r0, #(%c[skip] & 0xffff)\n\t" \
+    ".if %c[skip] > 0xffff\n\t" \
     "movt r0, #(%c[skip] >> 16)\n\t" \
+    ".endif\n\t" \
+    ".if %c[words]\n\t" \
+    "vadd.i32 q7, q7, r0\n\t" \
+    ".else\n\t" \
     "add %[out], %[out], r0\n\t" \
     ".endif\n\t" \
     "subs %[left], %[left], #4\n\t" \
@@ -200,13 +246,16 @@ ABOARD_INLINE int32_t aboard_few_taps_head(const aboard_few_taps_mve_t *p) {
 ABOARD_INLINE void aboard_few_taps_run(const aboard_few_taps_mve_t *p, aboard_few_taps_job_t *job,
                                        const int32_t *weights, int8_t *out, int32_t count) {
     const aboard_view_t *const to = &p->shape.out;
+    const int32_t taps = aboard_conv2d_taps(&p->shape);
+    const int32_t once = p->words ? 4 : 2;
     const int32_t *w = weights;
     int32_t left = count;
     __asm__ volatile(ABOARD_FEW_TAPS_ASM
                      : [w] "+r"(w), [out] "+r"(out), [left] "+r"(left)
-                     : [job] "r"(job), [taps] "i"(aboard_conv2d_taps(&p->shape)), [ahead] "i"(p->ahead),
-                       [pairs] "i"(to->channels / 2), [odd] "i"(to->channels % 2),
-                       [skip] "i"(ABOARD_FEW_TAPS_PIXELS * to->pixel_stride - to->channels / 2 * 2),
+                     : [job] "r"(job), [taps] "i"(taps), [ahead] "i"(p->ahead), [words] "i"(p->words),
+                       [held] "i"(taps < ABOARD_FEW_TAPS_MOST && p->ahead == 0 ? 3 : 6),
+                       [times] "i"(to->channels / once), [odd] "i"(to->channels % 2),
+                       [skip] "i"(ABOARD_FEW_TAPS_PIXELS * to->pixel_stride - to->channels / once * once),
                        [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift),
                        [zero_point] "i"(p->epilogue.zero_point)
                      : "r0", "r1", "r2", "r3", "r4", "r5", "r6", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7",
@@ -239,7 +288,9 @@ ABOARD_INLINE void aboard_few_taps_run(const aboard_few_taps_mve_t *p, aboard_fe
             for (int32_t tap = 0; tap < taps; ++tap) {
                 sum += x[tap] * w[1 + tap];
             }
-            out[channel] = aboard_mve_result(&p->epilogue, sum, w[0], 0, w[1 + taps], w[2 + taps]);
+            /* Of words, channels 0 and 2 come before 1 and 3. */
+            const int32_t at = p->words ? channel - channel % 4 + channel % 2 * 2 + channel % 4 / 2 : channel;
+            out[at] = aboard_mve_result(&p->epilogue, sum, w[0], 0, w[1 + taps], w[2 + taps]);
             w += taps + 3;
         }
         out += p->shape.out.pixel_stride;

@@ -13,6 +13,7 @@ from aboard.ir import Array, Node
 from aboard.ir.numerics import Int64, wrap32
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_mve import loops
+from aboard.kernels.arm_mve.conv2d_four_pixels import QUAD, aligned, channels
 from aboard.kernels.arm_mve.epilogue import EpilogueForm, EpilogueMve, epilogue, refusal
 from aboard.kernels.contract import (
     ROLLING_ROW_COST,
@@ -26,6 +27,7 @@ from aboard.kernels.contract import (
 from aboard.kernels.overlap import Reads
 from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.registry import implements
+from aboard.kernels.select.price import flash_price
 from aboard.kernels.view import Literal, View
 from aboard.kernels.windowed import Convolution, groups
 from aboard.ops import conv2d as op
@@ -34,9 +36,6 @@ from aboard.target import Target
 
 #: ABOARD_FEW_TAPS_MOST and ABOARD_FEW_TAPS_PIXELS: taps of a window, and pixels at once.
 _MOST, PIXELS = 4, 4
-
-#: Largest distance of scattered results.
-_MAX_SCATTER = 0xFFFF
 
 #: Pixels that may be computed for each pixel of the result, before more rows at once are preferred.
 _MOST_GROWTH = 1.07
@@ -47,8 +46,9 @@ _FOUR, _WRAPPED, _SPILLED = 10, 5, 2
 #: Instructions around a run of pixels, and for a run whose pixels are no whole fours.
 _RUN, _REST = 30, 7
 
-#: Instructions of two channels beside their taps and results, and of a last single one.
-_PAIR, _SINGLE = 8, 5
+#: Instructions of two channels beside their sums, of a last single one, and of four in a word; what results in words
+#: save for four channels; and bytes of the code of a channel.
+_PAIR, _SINGLE, _QUAD, _SAVED, _CODE = 6, 4, 8, 6, 40
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,7 @@ class Run:
         step: Bytes from a window to the next in a row.
         row: Bytes from a row of windows to the next.
         cols: Pixels of a row.
+        words: True if four channels of a pixel are written as a word.
     """
 
     joined: bool
@@ -68,6 +69,7 @@ class Run:
     step: int
     row: int
     cols: int
+    words: bool
 
     @property
     def wraps(self) -> bool:
@@ -91,15 +93,19 @@ class Run:
             "delta": delta,
             "jump": jump,
             "ahead": self.ahead,
+            "words": int(self.words),
         }
 
     def head(self, y: View) -> Int64:
         """Returns the words before the constants of channels, `aboard_few_taps_head`."""
         lanes = np.arange(PIXELS)
         windows = lanes // self.cols * self.row + lanes % self.cols * self.step if self.wraps else lanes * self.step
-        results = lanes * y.pixel_stride * 0x10001 + 0x10000
         places = [lanes % self.cols - self.cols] if self.ahead else []
-        return np.concatenate([windows, results, *places]).astype(np.int64)
+        if self.words:
+            results = lanes * y.pixel_stride - QUAD
+        else:
+            results = np.stack([lanes * y.pixel_stride + channel for channel in range(2)], 1).astype("<u2").view("<u4")
+        return np.concatenate([windows, results.reshape(-1).astype(np.int64), *places])
 
 
 @implements
@@ -145,7 +151,7 @@ class MveFewS8(Convolution):
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         x, y = packing.view(inputs), outputs[0]
-        run, result = _run(node, x, y), _epilogue(node)
+        run, result = _run(node, x, y, flash_price(target)), _epilogue(node)
         params: dict[str, Literal] = {
             "shape": {**shape_params(node, x, y), "groups": 1},
             **run.params(),
@@ -180,8 +186,10 @@ def pack(run: Run, y: View, matrix: Array, result: EpilogueMve) -> Array:
         result: The epilogue.
     """
     rows = result.rows.T
-    channels = np.concatenate([rows[:, :1], matrix.astype(np.int64), rows[:, 1:]], 1)
-    return wrap32(np.concatenate([run.head(y), channels.reshape(-1)])).astype(np.int32)
+    constants = np.concatenate([rows[:, :1], matrix.astype(np.int64), rows[:, 1:]], 1)
+    if run.words:
+        constants = constants[channels(len(constants), 1, words=True)]
+    return wrap32(np.concatenate([run.head(y), constants.reshape(-1)])).astype(np.int32)
 
 
 def _epilogue(node: Node) -> EpilogueMve:
@@ -201,15 +209,17 @@ def _geometry(node: Node) -> str | None:
     return None
 
 
-def _run(node: Node, x: View, y: View) -> Run:
-    """Returns the distances of the windows of a run of pixels."""
+def _run(node: Node, x: View, y: View, price: float) -> Run:
+    """Returns the distances of the windows of a run of pixels; a byte of flash must save `price` instructions."""
     height, width = op.attributes(node).strides
+    saved = _SAVED * (y.channels // QUAD) * loops.over(y.rows * y.cols, PIXELS)
     return Run(
         joined=y.row_stride == y.cols * y.pixel_stride,
         even=node.output.shape[0] == 1 or node.input(INPUT).shape[1] == node.output.shape[1] * height,
         step=width * x.pixel_stride,
         row=height * x.row_stride,
         cols=y.cols,
+        words=y.channels % QUAD == 0 and aligned(y) and saved >= price * 2 * _CODE,
     )
 
 
@@ -221,14 +231,16 @@ def _growth(node: Node, rows: int) -> float:
 
 def _loops(node: Node, run: Run, result: EpilogueMve) -> int:
     """Returns the work of all pixels."""
-    images, rows, cols, channels = node.output.shape
+    images, rows, cols, count = node.output.shape
     runs = (1 if run.even else images) if run.joined else images * rows
     pixels, taps = images * rows * cols // runs, _taps(node)
-    around = _FOUR + taps
-    if run.ahead:
-        around += _WRAPPED + _SPILLED * (taps == _MOST)
-    scaled, narrowed = (2, 0) if result.is_single else (4, 2)
-    each = channels // 2 * (_PAIR + narrowed + 2 * (1 + taps + scaled))
-    each += channels % 2 * (_SINGLE + narrowed + 1 + taps + scaled)
+    around, full = _FOUR + taps, taps == _MOST
+    around += (_WRAPPED + _SPILLED * full if run.ahead else 0) + (_SPILLED if run.words and (full or run.ahead) else 0)
+    scaled, narrowed = (3, 0) if result.is_single else (5, 2)
+    channel = 2 + taps + scaled
+    if run.words:
+        each = count // QUAD * (QUAD * channel + _QUAD + 2 * narrowed)
+    else:
+        each = count // 2 * (2 * channel + _PAIR + narrowed) + count % 2 * (channel + _SINGLE + narrowed)
     of_run = loops.over(pixels, PIXELS) * (around + each) + _RUN + (_REST if pixels % PIXELS else 0)
     return loops.UNIT * runs * of_run
