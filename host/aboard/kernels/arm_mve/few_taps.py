@@ -47,8 +47,11 @@ _FOUR, _WRAPPED, _SPILLED = 10, 5, 2
 _RUN, _REST = 30, 7
 
 #: Instructions of two channels beside their sums, of a last single one, and of four in a word; what results in words
-#: save for four channels; and bytes of the code of a channel.
-_PAIR, _SINGLE, _QUAD, _SAVED, _CODE = 6, 4, 8, 6, 40
+#: save for four channels.
+_PAIR, _SINGLE, _QUAD, _SAVED = 6, 4, 8, 6
+
+#: Bytes of the code of a channel beside its taps, of a tap, and channels whose code results in words have more.
+_CODE, _TAP_CODE, _MORE = 20, 4, 2
 
 
 @dataclass(frozen=True)
@@ -168,6 +171,7 @@ class MveFewS8(Convolution):
                 ConstantArg(PackedConstant("weights", pack(run, y, packing.matrix(node, op.AXIS), result))),
             ),
             rows=y.rows,
+            code_variant=f"words={int(run.words)}",
             slow_epilogue=not result.is_single,
             loops=_loops(node, run, result),
             # Parameters are immediates in instructions, so layers cannot share code.
@@ -213,13 +217,14 @@ def _run(node: Node, x: View, y: View, price: float) -> Run:
     """Returns the distances of the windows of a run of pixels; a byte of flash must save `price` instructions."""
     height, width = op.attributes(node).strides
     saved = _SAVED * (y.channels // QUAD) * loops.over(y.rows * y.cols, PIXELS)
+    code = _MORE * (_CODE + _TAP_CODE * _taps(node))
     return Run(
         joined=y.row_stride == y.cols * y.pixel_stride,
         even=node.output.shape[0] == 1 or node.input(INPUT).shape[1] == node.output.shape[1] * height,
         step=width * x.pixel_stride,
         row=height * x.row_stride,
         cols=y.cols,
-        words=y.channels % QUAD == 0 and aligned(y) and saved >= price * 2 * _CODE,
+        words=y.channels % QUAD == 0 and aligned(y) and saved >= price * code,
     )
 
 
