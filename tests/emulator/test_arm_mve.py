@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import aboard
 from aboard.kernels.contract import Implementation
 from aboard.kernels.select import strategy
-from support import few_taps_layers, mve_layers, oracle
+from support import mve_layers, oracle
 from support.examples import beyond_the_simplest, either, without_shrinking
 from support.preferred import preferred
 from support.tflite_builder import ModelBuilder
@@ -91,16 +91,6 @@ def test_line_buffers_of_several_rows() -> None:
 @given(beyond_the_simplest(st.lists(mve_layers.convolutions(), min_size=BATCH, max_size=BATCH)))
 def test_convolutions_of_four_pixels(drawn: list[Layer]) -> None:
     check([(layer.model(), layer.input()) for layer in drawn])
-
-
-@without_shrinking(either(4, 1))
-@given(beyond_the_simplest(st.lists(few_taps_layers.few_taps(), min_size=BATCH, max_size=BATCH)))
-def test_windows_of_few_taps(drawn: list[Layer]) -> None:
-    check([(layer.model(), layer.input()) for layer in drawn], kernel=few_taps_layers.NAME)
-
-
-def test_lanes_at_the_end_of_rows() -> None:
-    check([(layer.model(), layer.input()) for layer in few_taps_layers.chosen()], kernel=few_taps_layers.NAME)
 
 
 @without_shrinking(either(3, 1))
