@@ -1,4 +1,4 @@
-"""Four pixels at once with Helium for windows of at most four taps: the C that says what the assembly computes."""
+"""Four pixels at once with Helium for windows of at most five taps: the C that says what the assembly computes."""
 
 from __future__ import annotations
 
@@ -74,7 +74,9 @@ def test_limits_and_large_multipliers_are_refused() -> None:
     layer = few(2, (1, 1), 5, (4, 4))
     layer.options = {**layer.options, "FusedActivationFunction": "RELU6"}
     assert refusal(layer) == "is for results without limits"
-    assert refusal(few(5, (1, 1), 5, (4, 4))) == "is for windows of at most 4 taps"
+    assert refusal(few(6, (1, 1), 5, (4, 4))) == "is for windows of at most 5 taps"
+    assert refusal(few(5, (1, 1), 3, (4, 4))) is None
+    assert refusal(few(5, (1, 1), 4, (4, 4))) == "is for at most 3 output channels with windows of 5 taps"
     padded = replace(few(1, (2, 2), 5, (4, 4)), shape_out=(1, 4, 4, 5))
     padded.options = {**padded.options, "Padding": "SAME"}
     assert refusal(padded) == "is for windows without padding and groups"

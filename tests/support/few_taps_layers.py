@@ -1,4 +1,4 @@
-"""Convolutions for `arm_mve_few_s8`: windows of at most four taps."""
+"""Convolutions for `arm_mve_few_s8`: windows of at most five taps."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ NAME = "arm_mve_few_s8"
 
 #: Windows by the number of input channels: rows and columns.
 _WINDOWS = {
-    depth: [(rows, cols) for rows in range(1, 5) for cols in range(1, 5) if rows * cols * depth <= 4]
-    for depth in range(1, 5)
+    depth: [(rows, cols) for rows in range(1, 6) for cols in range(1, 6) if rows * cols * depth <= 5]
+    for depth in range(1, 6)
 }
 
 
@@ -44,14 +44,15 @@ def refusal(layer: Layer) -> str | None:
 @st.composite
 def few_taps(draw: st.DrawFn, largest: int = 12) -> Layer:
     """Draws a convolution: rows of any length, any number of channels and any quantisation that it accepts."""
-    depth = draw(st.integers(1, 4))
+    depth = draw(st.integers(1, 5))
     window, dilations = draw(st.sampled_from(_WINDOWS[depth])), (1, 1)
     strides = draw(st.integers(1, 4)), draw(st.integers(1, 4))
     if strides == (1, 1):
         dilations = draw(st.integers(1, 3)), draw(st.integers(1, 3))
     reaches = [(taps - 1) * dilation + 1 for taps, dilation in zip(window, dilations, strict=True)]
     rows, cols = (draw(st.integers(reach, reach + largest)) for reach in reaches)
-    channels = draw(st.sampled_from([1, 2, 3, 4, 5, 7, 8, 11, 16, 24]))
+    most = window[0] * window[1] * depth == 5
+    channels = draw(st.integers(1, 3) if most else st.sampled_from([1, 2, 3, 4, 5, 7, 8, 11, 16, 24]))
     layer = few(depth, window, channels, (rows, cols), strides, dilations, draw(st.integers(1, 2)))
     layer.per_channel, layer.bias = draw(st.booleans()), draw(st.booleans())
     layer.spread, layer.seed = draw(st.sampled_from([1.0, 1.0, 0.01, 100.0])), draw(st.integers(0, 2**20))
@@ -69,9 +70,10 @@ def chosen() -> list[Layer]:
         ((12, 5), (4, 4), 2), ((6, 2), (1, 1), 1), ((7, 1), (2, 1), 1), ((3, 3), (3, 3), 1), ((13, 19), (4, 4), 1),
     ]  # fmt: skip
     layers = []
-    for depth in range(1, 5):
+    for depth in range(1, 6):
         for number, (size, strides, batch) in enumerate(geometries):
-            layer = few(depth, (1, 1), (1, 2, 9, 4, 7, 8)[(number + depth) % 6], size, strides, batch=batch)
+            channels = (1, 2, 9, 4, 7, 8)[(number + depth) % 6] if depth < 5 else number % 3 + 1
+            layer = few(depth, (1, 1), channels, size, strides, batch=batch)
             layer.zero_point_out = (-128, 5)[number % 2]
             layers.append(layer)
     return [layer for layer in layers if refusal(layer) is None]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file arm_mve/few_taps.h
- * int8 convolution with Helium for windows of at most four taps: four pixels at a time, a lane for each.
+ * int8 convolution with Helium for windows of at most five taps: four pixels at a time, a lane for each.
  *
  * Vectors of sixteen products would be almost empty. Here a vector has one tap of four pixels, gathered and widened to
  * words. All taps stay in registers for all channels of the result: a channel is a product by a scalar for each tap.
@@ -22,15 +22,15 @@
 #include "epilogue.h"
 #include "helium.h"
 
-/** Most taps of a window, each of which has a register. */
-#define ABOARD_FEW_TAPS_MOST 4
+/** Most taps of a window, each of which has a register. With all of them no register is left for a second channel. */
+#define ABOARD_FEW_TAPS_MOST 5
 
 /** Pixels computed at once. */
 #define ABOARD_FEW_TAPS_PIXELS 4
 
 /** Parameters of aboard_few_taps_mve. */
 typedef struct {
-    aboard_conv2d_shape_t shape; /**< Windows of at most four taps, without padding and groups. */
+    aboard_conv2d_shape_t shape; /**< Windows of at most five taps, without padding and groups. */
     int32_t joined;              /**< 1: rows of the result follow each other without gaps. */
     int32_t even;                /**< 1: rows of windows have equal distances, from one image to the next too. */
     int32_t delta;               /**< Bytes from a window to the one of the fourth pixel after it. */
@@ -56,8 +56,8 @@ typedef struct {
 } aboard_few_taps_job_t;
 
 /** Words before the constants of channels: offsets of four windows as words, those of the results of two channels as
- * halfwords (by `words`, of the four bytes before results as words), and by `ahead` the columns of four pixels less all
- * columns. */
+ * halfwords (with five taps, of one channel as words; by `words`, of the four bytes before results as words), and by
+ * `ahead` the columns of four pixels less all columns. */
 ABOARD_INLINE int32_t aboard_few_taps_head(const aboard_few_taps_mve_t *p) {
     return p->ahead > 0 ? 12 : 8;
 }
@@ -68,15 +68,17 @@ ABOARD_INLINE int32_t aboard_few_taps_head(const aboard_few_taps_mve_t *p) {
 /* clang-format off */
 
 /** One instruction of several, by the number of taps. */
-#define ABOARD_FEW_TAPS_BY_TAPS(one, two, three, four) \
+#define ABOARD_FEW_TAPS_BY_TAPS(one, two, three, four, five) \
     ".if %c[taps] == 1\n\t" \
     one "\n\t" \
     ".elseif %c[taps] == 2\n\t" \
     two "\n\t" \
     ".elseif %c[taps] == 3\n\t" \
     three "\n\t" \
-    ".else\n\t" \
+    ".elseif %c[taps] == 4\n\t" \
     four "\n\t" \
+    ".else\n\t" \
+    five "\n\t" \
     ".endif\n\t"
 
 /** An instruction for a tap, if windows have it. */
@@ -96,35 +98,37 @@ ABOARD_INLINE int32_t aboard_few_taps_head(const aboard_few_taps_mve_t *p) {
 /** Reads the windows of four pixels, and advances to those of the next four. */
 #define ABOARD_FEW_TAPS_WINDOWS \
     ABOARD_FEW_TAPS_BY_TAPS("ldm %[job], {r0-r4}", "ldm %[job], {r0-r5}", "ldm %[job], {r0-r6}", \
-                            "ldm %[job], {r0-r6, lr}") \
+                            "ldm %[job], {r0-r6, r8}", "ldm %[job], {r0-r6, r8, lr}") \
     "vldrb.s32 q0, [r4, q6]\n\t" \
     ABOARD_FEW_TAPS_TAP("2", "vldrb.s32 q1, [r5, q6]") \
     ABOARD_FEW_TAPS_TAP("3", "vldrb.s32 q2, [r6, q6]") \
-    ABOARD_FEW_TAPS_TAP("4", "vldrb.s32 q3, [lr, q6]") \
+    ABOARD_FEW_TAPS_TAP("4", "vldrb.s32 q3, [r8, q6]") \
+    ABOARD_FEW_TAPS_TAP("5", "vldrb.s32 q5, [lr, q6]") \
     "vadd.i32 q6, q6, r0\n\t" \
     ".if %c[ahead]\n\t" \
-    ".if %c[taps] == 4\n\t" \
-    "vldrw.32 q4, [%[job], #36]\n\t" \
+    ".if %c[taps] >= 4\n\t" \
+    "vldrw.32 q4, [%[job], #40]\n\t" \
     ABOARD_FEW_TAPS_WRAPPED("q4") \
-    "vstrw.32 q4, [%[job], #36]\n\t" \
+    "vstrw.32 q4, [%[job], #40]\n\t" \
     ".else\n\t" \
     ABOARD_FEW_TAPS_WRAPPED("q3") \
     ".endif\n\t" \
     ".endif\n\t" \
     ".if %c[words] && %c[held] == 6\n\t" \
-    "vstrw.32 q6, [%[job], #52]\n\t" \
+    "vstrw.32 q6, [%[job], #56]\n\t" \
     ".endif\n\t"
 
 /** A channel of four pixels, scaled; r6 is the right shift or the constant of a single rounding. Ties go away from zero: a
  * negative number is reduced by one before halves are rounded up, by VQDMLAH, unless the shift is 0. */
 #define ABOARD_FEW_TAPS_CHANNEL(x) \
     ABOARD_FEW_TAPS_BY_TAPS("ldm %[w]!, {r0, r1, r5, r6}", "ldm %[w]!, {r0, r1, r2, r5, r6}", \
-                            "ldm %[w]!, {r0, r1, r2, r3, r5, r6}", "ldm %[w]!, {r0-r6}") \
+                            "ldm %[w]!, {r0, r1, r2, r3, r5, r6}", "ldm %[w]!, {r0-r6}", "ldm %[w]!, {r0-r6, r8}") \
     "vdup.32 " x ", r0\n\t" \
     "vmla.s32 " x ", q0, r1\n\t" \
     ABOARD_FEW_TAPS_TAP("2", "vmla.s32 " x ", q1, r2") \
     ABOARD_FEW_TAPS_TAP("3", "vmla.s32 " x ", q2, r3") \
     ABOARD_FEW_TAPS_TAP("4", "vmla.s32 " x ", q3, r4") \
+    ABOARD_FEW_TAPS_TAP("5", "vmla.s32 " x ", q5, r8") \
     "vqrdmulh.s32 " x ", " x ", r5\n\t" \
     ".if %c[single]\n\t" \
     "vadd.i32 " x ", " x ", r6\n\t" \
@@ -186,6 +190,15 @@ ABOARD_INLINE int32_t aboard_few_taps_head(const aboard_few_taps_mve_t *p) {
     "vstrb.32 q4, [%[out], q5]\n\t" \
     ".endif\n\t"
 
+/** All channels one by one. */
+#define ABOARD_FEW_TAPS_ONES \
+    ABOARD_FEW_TAPS_LOOP("times", \
+        ABOARD_FEW_TAPS_CHANNEL("q4") \
+        ABOARD_FEW_TAPS_NARROWED("", "") \
+        "vqmovnb.s16 q4, q4\n\t" \
+        "vstrb.32 q4, [%[out], q7]\n\t" \
+        "add %[out], %[out], #1\n\t")
+
 /** Fewer than four pixels: the lanes beyond become the first of them. */
 #define ABOARD_FEW_TAPS_REST \
     "vctp.32 %[left]\n\t" \
@@ -196,35 +209,37 @@ ABOARD_INLINE int32_t aboard_few_taps_head(const aboard_few_taps_mve_t *p) {
     "vdup.32 q4, r0\n\t" \
     "vpsel q7, q7, q4\n\t"
 
-/** A run of pixels. Taps are in q0 to q3, sums in q4 and q5, offsets of windows in q6 and of results in q7 (by `words`, their
+/** A run of pixels. Taps are in q0 to q3, sums in q4 and q5 (which is a fifth tap), offsets of windows in q6 and of results in q7 (by `words`, their
  * addresses, which stores advance by four bytes before they write); columns in q3 or in memory. */
 #define ABOARD_FEW_TAPS_ASM \
     "vldrw.32 q6, [%[w]]\n\t" \
     "vldrw.32 q7, [%[w], #16]\n\t" \
     ".if %c[ahead]\n\t" \
     "vldrw.32 q3, [%[w], #32]\n\t" \
-    ".if %c[taps] == 4\n\t" \
-    "vstrw.32 q3, [%[job], #36]\n\t" \
+    ".if %c[taps] >= 4\n\t" \
+    "vstrw.32 q3, [%[job], #40]\n\t" \
     ".endif\n\t" \
     ".endif\n\t" \
     ".if %c[words]\n\t" \
     "vadd.i32 q7, q7, %[out]\n\t" \
     ".if %c[held] == 6\n\t" \
-    "vstrw.32 q6, [%[job], #52]\n\t" \
+    "vstrw.32 q6, [%[job], #56]\n\t" \
     ".endif\n\t" \
     ".endif\n\t" \
     "1:\n\t" \
     ".if %c[words] && %c[held] == 6\n\t" \
-    "vldrw.32 q6, [%[job], #52]\n\t" \
+    "vldrw.32 q6, [%[job], #56]\n\t" \
     ".endif\n\t" \
     "cmp %[left], #4\n\t" \
     "bhs 2f\n\t" \
     ABOARD_FEW_TAPS_REST \
     "2:\n\t" \
     ABOARD_FEW_TAPS_WINDOWS \
-    "ldr %[w], [%[job], #32]\n\t" \
+    "ldr %[w], [%[job], #36]\n\t" \
     ".if %c[words]\n\t" \
     ABOARD_FEW_TAPS_FOURS \
+    ".elseif %c[taps] == 5\n\t" \
+    ABOARD_FEW_TAPS_ONES \
     ".else\n\t" \
     ABOARD_FEW_TAPS_TWOS \
     ".endif\n\t" \
@@ -247,19 +262,19 @@ ABOARD_INLINE void aboard_few_taps_run(const aboard_few_taps_mve_t *p, aboard_fe
                                        const int32_t *weights, int8_t *out, int32_t count) {
     const aboard_view_t *const to = &p->shape.out;
     const int32_t taps = aboard_conv2d_taps(&p->shape);
-    const int32_t once = p->words ? 4 : 2;
+    const int32_t once = p->words ? 4 : taps < ABOARD_FEW_TAPS_MOST ? 2 : 1;
     const int32_t *w = weights;
     int32_t left = count;
     __asm__ volatile(ABOARD_FEW_TAPS_ASM
                      : [w] "+r"(w), [out] "+r"(out), [left] "+r"(left)
                      : [job] "r"(job), [taps] "i"(taps), [ahead] "i"(p->ahead), [words] "i"(p->words),
-                       [held] "i"(taps < ABOARD_FEW_TAPS_MOST && p->ahead == 0 ? 3 : 6),
+                       [held] "i"(taps < ABOARD_FEW_TAPS_MOST - 1 && p->ahead == 0 ? 3 : 6),
                        [times] "i"(to->channels / once), [odd] "i"(to->channels % 2),
                        [skip] "i"(ABOARD_FEW_TAPS_PIXELS * to->pixel_stride - to->channels / once * once),
                        [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift),
                        [zero_point] "i"(p->epilogue.zero_point)
-                     : "r0", "r1", "r2", "r3", "r4", "r5", "r6", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7",
-                       ABOARD_MVE_PREDICATE "cc", "memory");
+                     : "r0", "r1", "r2", "r3", "r4", "r5", "r6", "r8", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6",
+                       "q7", ABOARD_MVE_PREDICATE "cc", "memory");
 }
 
 #else
@@ -275,6 +290,7 @@ ABOARD_INLINE int32_t aboard_few_taps_offset(const aboard_few_taps_mve_t *p, int
 ABOARD_INLINE void aboard_few_taps_run(const aboard_few_taps_mve_t *p, aboard_few_taps_job_t *job,
                                        const int32_t *weights, int8_t *out, int32_t count) {
     const int32_t taps = aboard_conv2d_taps(&p->shape);
+    const int32_t first = ABOARD_MIN(taps, ABOARD_FEW_TAPS_MOST - 1);
     (void)weights;
     for (int32_t pixel = 0; pixel < count; ++pixel) {
         const int32_t offset = aboard_few_taps_offset(p, pixel);
@@ -286,11 +302,11 @@ ABOARD_INLINE void aboard_few_taps_run(const aboard_few_taps_mve_t *p, aboard_fe
         for (int32_t channel = 0; channel < p->shape.out.channels; ++channel) {
             int32_t sum = 0;
             for (int32_t tap = 0; tap < taps; ++tap) {
-                sum += x[tap] * w[1 + tap];
+                sum += x[tap] * w[tap < first ? 1 + tap : 3 + tap];
             }
             /* Of words, channels 0 and 2 come before 1 and 3. */
             const int32_t at = p->words ? channel - channel % 4 + channel % 2 * 2 + channel % 4 / 2 : channel;
-            out[at] = aboard_mve_result(&p->epilogue, sum, w[0], 0, w[1 + taps], w[2 + taps]);
+            out[at] = aboard_mve_result(&p->epilogue, sum, w[0], 0, w[1 + first], w[2 + first]);
             w += taps + 3;
         }
         out += p->shape.out.pixel_stride;
@@ -325,7 +341,7 @@ ABOARD_INLINE void aboard_few_taps_window(const aboard_few_taps_mve_t *p, const 
                                           aboard_few_taps_job_t *job) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const aboard_conv2d_window_t window = aboard_conv2d_window(s, row, 0);
-    ABOARD_UNROLL(4)
+    ABOARD_UNROLL(5)
     for (int32_t tap = 0; tap < aboard_conv2d_taps(s); ++tap) {
         const int32_t pixel = tap / s->in.channels;
         const int32_t line = window.base + window.top + pixel / s->window_width * s->dilation_h;
@@ -342,7 +358,7 @@ ABOARD_INLINE void aboard_few_taps_window(const aboard_few_taps_mve_t *p, const 
  *                    written of it, or of a pixel after it; otherwise the operand starts after the result by at least
  *                    the minimum in-place offset (host/aboard/kernels/overlap.py).
  * @param weights     See aboard_few_taps_head; then for each channel bias, taps, multiplier or factor, and right shift
- *                    (negative) or constant, all as words.
+ *                    (negative) or constant, all as words; a fifth tap comes last.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_few_taps_mve(const aboard_few_taps_mve_t *p, const int8_t *in, int8_t *out,

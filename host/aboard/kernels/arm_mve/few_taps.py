@@ -1,4 +1,4 @@
-"""conv2d of int8 with Helium for windows of at most four taps: four pixels at a time, a lane for each."""
+"""conv2d of int8 with Helium for windows of at most five taps: four pixels at a time, a lane for each."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ from aboard.ops.weighted import INPUT, WEIGHTS, Precision
 from aboard.target import Target
 
 #: ABOARD_FEW_TAPS_MOST and ABOARD_FEW_TAPS_PIXELS: taps of a window, and pixels at once.
-_MOST, PIXELS = 4, 4
+_MOST, PIXELS = 5, 4
+
+#: Most channels if taps occupy all registers: more are computed as fast from windows that vectors contain.
+_MOST_OF_FULL = 3
 
 #: Pixels that may be computed for each pixel of the result, before more rows at once are preferred.
 _MOST_GROWTH = 1.07
@@ -64,6 +67,7 @@ class Run:
         step: Bytes from a window to the next in a row.
         row: Bytes from a row of windows to the next.
         cols: Pixels of a row.
+        taps: Taps of a window.
         words: True if four channels of a pixel are written as a word.
     """
 
@@ -72,7 +76,13 @@ class Run:
     step: int
     row: int
     cols: int
+    taps: int
     words: bool
+
+    @property
+    def fills(self) -> bool:
+        """True if taps occupy all registers, so that channels are computed one by one."""
+        return self.taps == _MOST
 
     @property
     def wraps(self) -> bool:
@@ -106,6 +116,8 @@ class Run:
         places = [lanes % self.cols - self.cols] if self.ahead else []
         if self.words:
             results = lanes * y.pixel_stride - QUAD
+        elif self.fills:
+            results = lanes * y.pixel_stride
         else:
             results = np.stack([lanes * y.pixel_stride + channel for channel in range(2)], 1).astype("<u2").view("<u4")
         return np.concatenate([windows, results.reshape(-1).astype(np.int64), *places])
@@ -113,7 +125,7 @@ class Run:
 
 @implements
 class MveFewS8(Convolution):
-    """int8, at most four taps: each is a vector of four pixels."""
+    """int8, at most five taps: each is a vector of four pixels."""
 
     name = "arm_mve_few_s8"
     exact = True
@@ -190,7 +202,8 @@ def pack(run: Run, y: View, matrix: Array, result: EpilogueMve) -> Array:
         result: The epilogue.
     """
     rows = result.rows.T
-    constants = np.concatenate([rows[:, :1], matrix.astype(np.int64), rows[:, 1:]], 1)
+    taps, most = matrix.astype(np.int64), _MOST - 1
+    constants = np.concatenate([rows[:, :1], taps[:, :most], rows[:, 1:], taps[:, most:]], 1)
     if run.words:
         constants = constants[channels(len(constants), 1, words=True)]
     return wrap32(np.concatenate([run.head(y), constants.reshape(-1)])).astype(np.int32)
@@ -208,6 +221,8 @@ def _taps(node: Node) -> int:
 def _geometry(node: Node) -> str | None:
     if _taps(node) > _MOST:
         return f"is for windows of at most {_MOST} taps"
+    if _taps(node) == _MOST and node.output.shape[3] > _MOST_OF_FULL:
+        return f"is for at most {_MOST_OF_FULL} output channels with windows of {_MOST} taps"
     if op.attributes(node).padding.any or groups(node) != 1:
         return "is for windows without padding and groups"
     return None
@@ -224,7 +239,8 @@ def _run(node: Node, x: View, y: View, price: float) -> Run:
         step=width * x.pixel_stride,
         row=height * x.row_stride,
         cols=y.cols,
-        words=y.channels % QUAD == 0 and aligned(y) and saved >= price * code,
+        taps=_taps(node),
+        words=_taps(node) < _MOST and y.channels % QUAD == 0 and aligned(y) and saved >= price * code,
     )
 
 
@@ -238,13 +254,15 @@ def _loops(node: Node, run: Run, result: EpilogueMve) -> int:
     """Returns the work of all pixels."""
     images, rows, cols, count = node.output.shape
     runs = (1 if run.even else images) if run.joined else images * rows
-    pixels, taps = images * rows * cols // runs, _taps(node)
-    around, full = _FOUR + taps, taps == _MOST
+    pixels, taps = images * rows * cols // runs, run.taps
+    around, full = _FOUR + taps, taps >= _MOST - 1
     around += (_WRAPPED + _SPILLED * full if run.ahead else 0) + (_SPILLED if run.words and (full or run.ahead) else 0)
     scaled, narrowed = (3, 0) if result.is_single else (5, 2)
     channel = 2 + taps + scaled
     if run.words:
         each = count // QUAD * (QUAD * channel + _QUAD + 2 * narrowed)
+    elif run.fills:
+        each = count * (channel + _SINGLE + narrowed)
     else:
         each = count // 2 * (2 * channel + _PAIR + narrowed) + count % 2 * (channel + _SINGLE + narrowed)
     of_run = loops.over(pixels, PIXELS) * (around + each) + _RUN + (_REST if pixels % PIXELS else 0)
