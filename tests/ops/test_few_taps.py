@@ -99,6 +99,17 @@ def test_results_in_words_are_worth_their_code() -> None:
         assert implementation_.lower(node, [views[0], None, None], [odd], target).params["words"] == 0
 
 
+def test_results_that_are_far_apart() -> None:
+    implementation_, node = first(few(2, (1, 1), 3, (2, 3)))
+    x, y = View.whole(node.input(0).shape, 1), View.whole(node.output.shape, 1)
+    for pixel, ones in ((21_844, 0), (21_845, 1)):
+        wide = replace(y, pixel_stride=pixel, row_stride=3 * pixel)
+        call = implementation_.lower(node, [x, None, None], [wide], TARGET)
+        assert call.params["ones"] == ones
+        halves = call.constants[0].values[4:8]
+        assert halves.view("<u4" if ones else "<u2")[-1] == 3 * pixel + (1 - ones)
+
+
 def test_constants() -> None:
     implementation_, node = first(few(1, (1, 1), 3, (4, 5), (2, 2)))
     views = View.whole(node.input(0).shape, 1), View.whole(node.output.shape, 1)

@@ -34,12 +34,14 @@ typedef struct {
     int32_t joined;              /**< 1: rows of the result follow each other without gaps. */
     int32_t even;                /**< 1: rows of windows have equal distances, from one image to the next too. */
     int32_t delta;               /**< Bytes from a window to the one of the fourth pixel after it. */
-    int32_t jump;                /**< Bytes more if that pixel is at most `ahead` pixels in a further row. */
+    int32_t jump;                /**< Bytes more for a lane that leaves its row. */
     int32_t ahead;               /**< Pixels that a lane advances in its row for every four pixels; 0: it stays in its
                                       column, or all windows of a run have equal distances. */
     int32_t words;               /**< 1: four channels of a pixel are written as a word: results are at multiples of 4
                                       bytes, and of every four channels the first and the third come before the
                                       others. */
+    int32_t ones;                /**< 1: channels are computed one by one: with five taps, or if results of two channels
+                                      of the fourth pixel are out of reach of the store. */
     aboard_mve_epilogue_t epilogue; /**< ABOARD_MVE_SINGLE_ROUNDING or ABOARD_MVE_RIGHT, without limits. */
 } aboard_few_taps_mve_t;
 
@@ -56,8 +58,8 @@ typedef struct {
 } aboard_few_taps_job_t;
 
 /** Words before the constants of channels: offsets of four windows as words, those of the results of two channels as
- * halfwords (with five taps, of one channel as words; by `words`, of the four bytes before results as words), and by
- * `ahead` the columns of four pixels less all columns. */
+ * halfwords (by `ones`, of one channel as words; by `words`, of the four bytes before results as words), and by `ahead`
+ * the columns of four pixels less all columns. */
 ABOARD_INLINE int32_t aboard_few_taps_head(const aboard_few_taps_mve_t *p) {
     return p->ahead > 0 ? 12 : 8;
 }
@@ -118,8 +120,8 @@ ABOARD_INLINE int32_t aboard_few_taps_head(const aboard_few_taps_mve_t *p) {
     "vstrw.32 q6, [%[job], #56]\n\t" \
     ".endif\n\t"
 
-/** A channel of four pixels, scaled; r6 is the right shift or the constant of a single rounding. Ties go away from zero: a
- * negative number is reduced by one before halves are rounded up, by VQDMLAH, unless the shift is 0. */
+/** A channel of four pixels, scaled; r6 is the right shift or the constant of a single rounding. Ties go away from
+ * zero: a negative number is reduced by one before halves are rounded up, by VQDMLAH, unless the shift is 0. */
 #define ABOARD_FEW_TAPS_CHANNEL(x) \
     ABOARD_FEW_TAPS_BY_TAPS("ldm %[w]!, {r0, r1, r5, r6}", "ldm %[w]!, {r0, r1, r2, r5, r6}", \
                             "ldm %[w]!, {r0, r1, r2, r3, r5, r6}", "ldm %[w]!, {r0-r6}", "ldm %[w]!, {r0-r6, r8}") \
@@ -209,8 +211,9 @@ ABOARD_INLINE int32_t aboard_few_taps_head(const aboard_few_taps_mve_t *p) {
     "vdup.32 q4, r0\n\t" \
     "vpsel q7, q7, q4\n\t"
 
-/** A run of pixels. Taps are in q0 to q3, sums in q4 and q5 (which is a fifth tap), offsets of windows in q6 and of results in q7 (by `words`, their
- * addresses, which stores advance by four bytes before they write); columns in q3 or in memory. */
+/** A run of pixels. Taps are in q0 to q3, sums in q4 and q5 (which is a fifth tap), offsets of windows in q6 and of
+ * results in q7 (by `words`, their addresses, which stores advance by four bytes before they write); columns are in
+ * q3 or in memory. */
 #define ABOARD_FEW_TAPS_ASM \
     "vldrw.32 q6, [%[w]]\n\t" \
     "vldrw.32 q7, [%[w], #16]\n\t" \
@@ -238,7 +241,7 @@ ABOARD_INLINE int32_t aboard_few_taps_head(const aboard_few_taps_mve_t *p) {
     "ldr %[w], [%[job], #36]\n\t" \
     ".if %c[words]\n\t" \
     ABOARD_FEW_TAPS_FOURS \
-    ".elseif %c[taps] == 5\n\t" \
+    ".elseif %c[ones]\n\t" \
     ABOARD_FEW_TAPS_ONES \
     ".else\n\t" \
     ABOARD_FEW_TAPS_TWOS \
@@ -262,13 +265,13 @@ ABOARD_INLINE void aboard_few_taps_run(const aboard_few_taps_mve_t *p, aboard_fe
                                        const int32_t *weights, int8_t *out, int32_t count) {
     const aboard_view_t *const to = &p->shape.out;
     const int32_t taps = aboard_conv2d_taps(&p->shape);
-    const int32_t once = p->words ? 4 : taps < ABOARD_FEW_TAPS_MOST ? 2 : 1;
+    const int32_t once = p->words ? 4 : p->ones ? 1 : 2;
     const int32_t *w = weights;
     int32_t left = count;
     __asm__ volatile(ABOARD_FEW_TAPS_ASM
                      : [w] "+r"(w), [out] "+r"(out), [left] "+r"(left)
                      : [job] "r"(job), [taps] "i"(taps), [ahead] "i"(p->ahead), [words] "i"(p->words),
-                       [held] "i"(taps < ABOARD_FEW_TAPS_MOST - 1 && p->ahead == 0 ? 3 : 6),
+                       [ones] "i"(p->ones), [held] "i"(taps < ABOARD_FEW_TAPS_MOST - 1 && p->ahead == 0 ? 3 : 6),
                        [times] "i"(to->channels / once), [odd] "i"(to->channels % 2),
                        [skip] "i"(ABOARD_FEW_TAPS_PIXELS * to->pixel_stride - to->channels / once * once),
                        [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift),

@@ -37,6 +37,9 @@ from aboard.target import Target
 #: ABOARD_FEW_TAPS_MOST and ABOARD_FEW_TAPS_PIXELS: taps of a window, and pixels at once.
 _MOST, PIXELS = 5, 4
 
+#: Largest distance of a scattered result of two channels.
+_MAX_SCATTER = 0xFFFF
+
 #: Most channels if taps occupy all registers: more are computed as fast from windows that vectors contain.
 _MOST_OF_FULL = 3
 
@@ -67,6 +70,7 @@ class Run:
         step: Bytes from a window to the next in a row.
         row: Bytes from a row of windows to the next.
         cols: Pixels of a row.
+        pixel: Bytes from a pixel of the result to the next.
         taps: Taps of a window.
         words: True if four channels of a pixel are written as a word.
     """
@@ -76,13 +80,14 @@ class Run:
     step: int
     row: int
     cols: int
+    pixel: int
     taps: int
     words: bool
 
     @property
-    def fills(self) -> bool:
-        """True if taps occupy all registers, so that channels are computed one by one."""
-        return self.taps == _MOST
+    def ones(self) -> bool:
+        """True if channels are computed one by one: taps occupy all registers, or results are far apart."""
+        return self.taps == _MOST or (PIXELS - 1) * self.pixel >= _MAX_SCATTER
 
     @property
     def wraps(self) -> bool:
@@ -107,20 +112,20 @@ class Run:
             "jump": jump,
             "ahead": self.ahead,
             "words": int(self.words),
+            "ones": int(self.ones),
         }
 
-    def head(self, y: View) -> Int64:
+    def head(self) -> Int64:
         """Returns the words before the constants of channels, `aboard_few_taps_head`."""
         lanes = np.arange(PIXELS)
+        results = lanes * self.pixel
         windows = lanes // self.cols * self.row + lanes % self.cols * self.step if self.wraps else lanes * self.step
         places = [lanes % self.cols - self.cols] if self.ahead else []
         if self.words:
-            results = lanes * y.pixel_stride - QUAD
-        elif self.fills:
-            results = lanes * y.pixel_stride
-        else:
-            results = np.stack([lanes * y.pixel_stride + channel for channel in range(2)], 1).astype("<u2").view("<u4")
-        return np.concatenate([windows, results.reshape(-1).astype(np.int64), *places])
+            results = results - QUAD
+        elif not self.ones:
+            results = np.stack([results, results + 1], 1).astype("<u2").view("<u4").reshape(-1)
+        return np.concatenate([windows, results.astype(np.int64), *places])
 
 
 @implements
@@ -180,7 +185,7 @@ class MveFewS8(Convolution):
             arguments=(
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(PackedConstant("weights", pack(run, y, packing.matrix(node, op.AXIS), result))),
+                ConstantArg(PackedConstant("weights", pack(run, packing.matrix(node, op.AXIS), result))),
             ),
             rows=y.rows,
             code_variant=f"words={int(run.words)}",
@@ -192,12 +197,11 @@ class MveFewS8(Convolution):
         )
 
 
-def pack(run: Run, y: View, matrix: Array, result: EpilogueMve) -> Array:
+def pack(run: Run, matrix: Array, result: EpilogueMve) -> Array:
     """Returns the words that the kernel reads: offsets of four pixels, and the constants of each channel.
 
     Args:
         run: The distances of windows.
-        y: View of the result.
         matrix: Weights [channels, taps].
         result: The epilogue.
     """
@@ -206,7 +210,7 @@ def pack(run: Run, y: View, matrix: Array, result: EpilogueMve) -> Array:
     constants = np.concatenate([rows[:, :1], taps[:, :most], rows[:, 1:], taps[:, most:]], 1)
     if run.words:
         constants = constants[channels(len(constants), 1, words=True)]
-    return wrap32(np.concatenate([run.head(y), constants.reshape(-1)])).astype(np.int32)
+    return wrap32(np.concatenate([run.head(), constants.reshape(-1)])).astype(np.int32)
 
 
 def _epilogue(node: Node) -> EpilogueMve:
@@ -239,6 +243,7 @@ def _run(node: Node, x: View, y: View, price: float) -> Run:
         step=width * x.pixel_stride,
         row=height * x.row_stride,
         cols=y.cols,
+        pixel=y.pixel_stride,
         taps=_taps(node),
         words=_taps(node) < _MOST and y.channels % QUAD == 0 and aligned(y) and saved >= price * code,
     )
@@ -261,7 +266,7 @@ def _loops(node: Node, run: Run, result: EpilogueMve) -> int:
     channel = 2 + taps + scaled
     if run.words:
         each = count // QUAD * (QUAD * channel + _QUAD + 2 * narrowed)
-    elif run.fills:
+    elif run.ones:
         each = count * (channel + _SINGLE + narrowed)
     else:
         each = count // 2 * (2 * channel + _PAIR + narrowed) + count % 2 * (channel + _SINGLE + narrowed)
