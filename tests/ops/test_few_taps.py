@@ -77,6 +77,9 @@ def test_limits_and_large_multipliers_are_refused() -> None:
     assert refusal(few(6, (1, 1), 5, (4, 4))) == "is for windows of at most 5 taps"
     assert refusal(few(5, (1, 1), 3, (4, 4))) is None
     assert refusal(few(5, (1, 1), 4, (4, 4))) == "is for at most 3 output channels with windows of 5 taps"
+    neighbours = "is for at most 3 output channels with windows of four neighbouring bytes"
+    assert refusal(few(4, (1, 1), 4, (4, 4))) == refusal(few(2, (1, 2), 4, (4, 4))) == neighbours
+    assert refusal(few(4, (1, 1), 3, (4, 4))) is refusal(few(1, (2, 2), 4, (4, 4))) is None
     padded = replace(few(1, (2, 2), 5, (4, 4)), shape_out=(1, 4, 4, 5))
     padded.options = {**padded.options, "Padding": "SAME"}
     assert refusal(padded) == "is for windows without padding and groups"

@@ -40,7 +40,8 @@ _MOST, PIXELS = 5, 4
 #: Largest distance of a scattered result of two channels.
 _MAX_SCATTER = 0xFFFF
 
-#: Most channels if taps occupy all registers: more are computed as fast from windows that vectors contain.
+#: Most channels if taps occupy all registers, or are neighbouring bytes: more are computed as fast from windows that
+#: vectors contain, which takes up to a fifth more instructions, but a third fewer cycles than gathered bytes.
 _MOST_OF_FULL = 3
 
 #: Pixels that may be computed for each pixel of the result, before more rows at once are preferred.
@@ -222,11 +223,18 @@ def _taps(node: Node) -> int:
     return math.prod(node.input(WEIGHTS).shape[1:])
 
 
+def _is_word(node: Node) -> bool:
+    """True if the taps of a window are four neighbouring bytes."""
+    (height, width), dilations = op.window(node), op.attributes(node).dilations
+    return _taps(node) == QUAD and height == 1 and (width == 1 or dilations[1] == 1)
+
+
 def _geometry(node: Node) -> str | None:
     if _taps(node) > _MOST:
         return f"is for windows of at most {_MOST} taps"
-    if _taps(node) == _MOST and node.output.shape[3] > _MOST_OF_FULL:
-        return f"is for at most {_MOST_OF_FULL} output channels with windows of {_MOST} taps"
+    if node.output.shape[3] > _MOST_OF_FULL and (_taps(node) == _MOST or _is_word(node)):
+        what = f"of {_MOST} taps" if _taps(node) == _MOST else "of four neighbouring bytes"
+        return f"is for at most {_MOST_OF_FULL} output channels with windows {what}"
     if op.attributes(node).padding.any or groups(node) != 1:
         return "is for windows without padding and groups"
     return None
