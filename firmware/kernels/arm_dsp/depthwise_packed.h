@@ -186,10 +186,9 @@ ABOARD_INLINE void aboard_depthwise_conv2d_packed_phase(const aboard_depthwise_c
 ABOARD_INLINE void aboard_depthwise_conv2d_packed_rows(const aboard_depthwise_conv2d_packed_t *p, const int32_t *x,
                                                        const int32_t *w, int8_t *y, int32_t rows) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
-    /* Phases of one block each: their numbers of results are literals. */
-    const bool apart = s->dilation_w == 2 && p->blocks == 0;
     for (int32_t row = 0; row < rows; ++row) {
-        if (apart) {
+        if (s->dilation_w == 2) {
+            /* Numbers of results and addresses are literals. */
             aboard_depthwise_conv2d_packed_phase(p, x, w, y, 0);
             aboard_depthwise_conv2d_packed_phase(p, x, w, y, 1);
         } else {
