@@ -126,6 +126,10 @@ class Machine:
         self._process = subprocess.Popen([*command, "-qmp", f"unix:{control},server=on,wait=off"])
         self.line = SocketTransport.unix(line, timeout_s=20)
         self._control = socket.socket(socket.AF_UNIX)
+        # QEMU opens the line before the monitor.
+        until = time.monotonic() + 20
+        while not control.exists() and time.monotonic() < until:
+            time.sleep(0.01)
         self._control.connect(str(control))
         self._replies = self._control.makefile()
         self._say("qmp_capabilities")

@@ -80,8 +80,8 @@ typedef struct {
     "ldmia.w lr!, {" u ", " v "}\n"                                    \
     ABOARD_DSP_FEW_ROUNDED(first, u, v) ABOARD_DSP_FEW_ROUNDED(second, u, v)
 
-/** Stores both results. */
-#define ABOARD_DSP_FEW_STORED(first, second, to) "strb.w " second ", [" to "], #1\n strb.w " first ", [r12], #1\n"
+/** Stores both results; a store that advances its address has four bytes, and clang takes no suffix for it. */
+#define ABOARD_DSP_FEW_STORED(first, second, to) "strb " second ", [" to "], #1\n strb " first ", [r12], #1\n"
 
 /** Products of a word of taps: words of both pixels, their sums. */
 #define ABOARD_DSP_FEW_TAPS(word, first, second, sum, other)            \
@@ -197,7 +197,7 @@ ABOARD_DSP_FEW_FUNCTION(aboard_dsp_few_6_double, ABOARD_DSP_FEW_6_PIXELS,
     ABOARD_DSP_FEW_BEGUN("r9", "r0", "r4", "r8", "r11") ABOARD_DSP_FEW_TAPS("r10", "r1", "r5", "r8", "r11") \
     "ldmia.w lr!, {r9, r10}\n"                                         \
     ABOARD_DSP_FEW_TAPS("r9", "r2", "r6", "r8", "r11") ABOARD_DSP_FEW_TAPS("r10", "r3", "r7", "r8", "r11")
-#define ABOARD_DSP_FEW_APART "ldr.w r9, [sp, #12]\n strb.w r11, [r12, r9]\n strb.w r8, [r12], #1\n"
+#define ABOARD_DSP_FEW_APART "ldr.w r9, [sp, #12]\n strb.w r11, [r12, r9]\n strb r8, [r12], #1\n"
 
 ABOARD_DSP_FEW_FUNCTION(aboard_dsp_few_8_single, ABOARD_DSP_FEW_8_PIXELS,
                         ABOARD_DSP_FEW_FOUR "ldmia.w lr!, {r9, r10}\n" ABOARD_DSP_FEW_SINGLE("r11", "r9", "r10")

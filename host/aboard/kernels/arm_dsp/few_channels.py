@@ -32,7 +32,7 @@ _ROW, _COPIES, _SINGLE = 72, 76, 57
 _PAIR, _ITERATION, _CHANNEL = (29, 27, 38, 35), (4, 4, 6, 6), (13, 16, 20, 27)
 
 #: Channels of an iteration, and cycles of two results by two roundings instead of one.
-_ONCE, _TWO_ROUNDINGS = 4, 8
+_ONCE, _DOUBLE_ROUNDING = 4, 8
 
 
 @implements
@@ -114,5 +114,5 @@ def of_row(pixels: int, channels: int, depth: int, *, single_rounding: bool) -> 
     """Returns the work of a group of a row; words of last pixels are copied unless all bytes of a word are theirs."""
     row = _ROW + (_COPIES if depth < dot.TAP_GROUP else _SINGLE * (pixels % 2))
     words = _words(depth) - 1
-    channel = _CHANNEL[words] + (0 if single_rounding else _TWO_ROUNDINGS)
+    channel = _CHANNEL[words] + (0 if single_rounding else _DOUBLE_ROUNDING)
     return row + -(-pixels // 2) * (_PAIR[words] + -(-channels // _ONCE) * _ITERATION[words] + channels * channel)
