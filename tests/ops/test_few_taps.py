@@ -53,15 +53,7 @@ def test_lanes_at_the_end_of_rows(number: int) -> None:
 def test_stripes_in_rolling_buffers(height: int, window: tuple[int, int], stride: int) -> None:
     """The first stripe has fewer rows, and windows and others are cut in two by the end of a buffer."""
     layer = few(1, window, 6, (15, 7), (stride, stride))
-    rows = layer.shape_out[1]
-    starts = [0, *range(1, rows, height)]
-    stripes = [(start, min(end, rows)) for start, end in zip(starts, [*starts[1:], rows], strict=True)]
-    read = kernel_views.most_rows_read(layer, stripes)
-    x, y = (
-        replace(View.whole(shape, 1), buffer_rows=min(needed + 1, shape[1]), start_row=start)
-        for shape, needed, start in ((layer.shape_in, read, 2), (layer.shape_out, height, 1))
-    )
-    kernel_views.check_stripes(layer, kernel, TARGET, x, replace(y, stripe_height=height), stripes)
+    kernel_views.check_first_stripes(layer, kernel, TARGET, height)
 
 
 @settings(SETTINGS, max_examples=examples(12))

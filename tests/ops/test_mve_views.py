@@ -90,15 +90,7 @@ def test_stripes_in_rolling_buffers(name: str, height: int) -> None:
     """The first stripe has fewer rows, and others are cut in two by the end of a buffer."""
     layer = mve_layers.forms()[name][0]
     layer = replace(layer, shape_in=(1, *layer.shape_in[1:]), shape_out=(1, *layer.shape_out[1:]))
-    rows = layer.shape_out[1]
-    starts = [0, *range(1, rows, height)]
-    stripes = [(first, min(last, rows)) for first, last in zip(starts, [*starts[1:], rows], strict=True)]
-    read = kernel_views.most_rows_read(layer, stripes)
-    x, y = (
-        replace(View.whole(shape, 1), buffer_rows=min(needed + 1, shape[1]), start_row=start)
-        for shape, needed, start in ((layer.shape_in, read, 2), (layer.shape_out, height, 1))
-    )
-    kernel_views.check_stripes(layer, implementation, TARGET, x, replace(y, stripe_height=height), stripes)
+    kernel_views.check_first_stripes(layer, implementation, TARGET, height)
 
 
 @settings(SETTINGS, max_examples=examples(12))

@@ -42,6 +42,22 @@ def check_rings(kind: str, stride: int, chooses: Chooses, target: Target) -> Non
     check_stripes(layer, chooses, target, x, y, [(row, row + 1) for row in range(height)])
 
 
+def check_first_stripes(layer: Layer, chooses: Chooses, target: Target, height: int) -> None:
+    """Fails unless stripes of one image are right in rolling buffers that cut them in two.
+
+    The first stripe is one row high, the others `height` rows.
+    """
+    rows = layer.shape_out[1]
+    starts = [0, *range(1, rows, height)]
+    stripes = [(first, min(last, rows)) for first, last in zip(starts, [*starts[1:], rows], strict=True)]
+    read = most_rows_read(layer, stripes)
+    x, y = (
+        replace(View.whole(shape, 1), buffer_rows=min(needed + 1, shape[1]), start_row=start)
+        for shape, needed, start in ((layer.shape_in, read, 2), (layer.shape_out, height, 1))
+    )
+    check_stripes(layer, chooses, target, x, replace(y, stripe_height=height), stripes)
+
+
 def check_stripes(
     layer: Layer, chooses: Chooses, target: Target, x: View, y: View, stripes: Sequence[tuple[int, int]]
 ) -> None:

@@ -88,11 +88,14 @@ typedef struct {
     int8_t results[2][2]; /**< Of both pixels. */
 } aboard_conv2d_dsp_last_t;
 
-/** The last channel of a job of two channels at once; like it for all pixels of a pass. */
+/** The last channel, for all pixels of a pass, if it is not computed with others. */
 ABOARD_INLINE aboard_conv2d_dsp_last_t aboard_conv2d_dsp_last(const aboard_conv2d_dsp_t *p,
-                                                              const aboard_dsp_pair_t *job) {
-    aboard_conv2d_dsp_last_t last = {*job, {{0, 0}, {0, 0}}};
-    last.job.weights += aboard_conv2d_dsp_channels(p) / 2 * aboard_conv2d_dsp_block(p);
+                                                              const aboard_conv2d_dsp_job_t *job, int32_t block) {
+    aboard_conv2d_dsp_last_t last = {0};
+    if (block != ABOARD_DSP_BLOCK) {
+        last.job = job->two;
+        last.job.weights += aboard_conv2d_dsp_channels(p) / 2 * aboard_conv2d_dsp_block(p);
+    }
     return last;
 }
 
@@ -160,7 +163,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_group(const aboard_conv2d_dsp_t *p, const i
     const aboard_conv2d_shape_t *s = &p->shape;
     const int32_t taps = aboard_conv2d_dsp_taps(s);
     aboard_conv2d_dsp_job_t job = aboard_conv2d_dsp_job(p, weights, pairs, block);
-    aboard_conv2d_dsp_last_t last_channel = aboard_conv2d_dsp_last(p, &job.two);
+    aboard_conv2d_dsp_last_t last_channel = aboard_conv2d_dsp_last(p, &job, block);
     int32_t row = first;
     int32_t col = 0;
     while (row < last) {
@@ -211,7 +214,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_pixels(const aboard_conv2d_dsp_t *p, const 
     const int32_t taps = in->channels / p->shape.groups;
     const bool dense = in->row_stride == in->cols * in->pixel_stride && to->row_stride == to->cols * to->pixel_stride;
     aboard_conv2d_dsp_job_t job = aboard_conv2d_dsp_job(p, weights, pairs, block);
-    aboard_conv2d_dsp_last_t last_channel = aboard_conv2d_dsp_last(p, &job.two);
+    aboard_conv2d_dsp_last_t last_channel = aboard_conv2d_dsp_last(p, &job, block);
     int32_t row = first;
     while (row < last) {
         const int32_t rows = aboard_rows_together(in, row, aboard_rows_together(to, row, dense ? last - row : 1));

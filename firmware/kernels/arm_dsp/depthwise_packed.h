@@ -171,30 +171,20 @@ ABOARD_INLINE void aboard_depthwise_conv2d_packed_row(const aboard_depthwise_con
     aboard_depthwise_conv2d_packed_block(p, job, &part, p->rest, done, true);
 }
 
-/** The results of one channel of a row in one phase of the dilation, a literal where that makes `cols` one. */
-ABOARD_INLINE void aboard_depthwise_conv2d_packed_phase(const aboard_depthwise_conv2d_packed_t *p, const int32_t *x,
-                                                        const int32_t *w, int8_t *y, int32_t phase) {
-    const aboard_depthwise_conv2d_shape_t *s = &p->shape;
-    const bool equal = s->out.cols % s->dilation_w == 0;
-    const int32_t cols = (s->out.cols + (equal ? 0 : s->dilation_w - 1 - phase)) / s->dilation_w;
-    aboard_dsp_packed_job_t job = {x + phase * p->pairs * ABOARD_DSP_PACKED_CHANNELS, w,
-                                   y + phase * s->out.pixel_stride, cols};
-    aboard_depthwise_conv2d_packed_row(p, &job);
-}
-
 /** The results of one channel of a strip: `x` are its words, `y` is its first result. */
 ABOARD_INLINE void aboard_depthwise_conv2d_packed_rows(const aboard_depthwise_conv2d_packed_t *p, const int32_t *x,
                                                        const int32_t *w, int8_t *y, int32_t rows) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
     for (int32_t row = 0; row < rows; ++row) {
-        if (s->dilation_w == 2) {
-            /* Numbers of results and addresses are literals. */
-            aboard_depthwise_conv2d_packed_phase(p, x, w, y, 0);
-            aboard_depthwise_conv2d_packed_phase(p, x, w, y, 1);
-        } else {
-            for (int32_t phase = 0; phase < s->dilation_w; ++phase) {
-                aboard_depthwise_conv2d_packed_phase(p, x, w, y, phase);
-            }
+        /* Numbers of results and addresses become literals. */
+        ABOARD_UNROLL(2)
+        for (int32_t phase = 0; phase < s->dilation_w; ++phase) {
+            /* A literal where all phases have as many results. */
+            const bool equal = s->out.cols % s->dilation_w == 0;
+            const int32_t cols = (s->out.cols + (equal ? 0 : s->dilation_w - 1 - phase)) / s->dilation_w;
+            aboard_dsp_packed_job_t job = {x + phase * p->pairs * ABOARD_DSP_PACKED_CHANNELS, w,
+                                           y + phase * s->out.pixel_stride, cols};
+            aboard_depthwise_conv2d_packed_row(p, &job);
         }
         x += s->stride_h * aboard_depthwise_conv2d_packed_pitch(p);
         y += s->out.row_stride;

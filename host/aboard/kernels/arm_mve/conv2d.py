@@ -124,7 +124,7 @@ class MveS8(Implementation):
     @override
     def knobs(self, node: Node, target: Target) -> tuple[Knob, ...]:
         x, y = (View.whole(t.shape, 1) for t in (node.input(INPUT), node.output))
-        result = _epilogue(node)
+        result = epilogue_of(node)
         if _alone(node, x, y) and result.is_plain_single:
             return ()
         sources = [each.source.name.lower() for each in four_pixels.possible(node, x, y, result)]
@@ -149,7 +149,7 @@ class MveS8(Implementation):
     @override
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
         x, y = packing.view(inputs), outputs[0]
-        result = _epilogue(node)
+        result = epilogue_of(node)
         if _alone(node, x, y):
             # The first four channels of all pixels are written before the others are computed.
             return None
@@ -178,13 +178,13 @@ class MveS8(Implementation):
     def _whole(self, node: Node) -> four_pixels.FourPixels | None:
         """Returns the source of windows of four pixels, with tensors stored whole; None for other forms."""
         x, y = (View.whole(t.shape, 1) for t in (node.input(INPUT), node.output))
-        result = _epilogue(node)
+        result = epilogue_of(node)
         return None if _alone(node, x, y) and result.is_plain_single else self._four_pixels(node, x, y, result)
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         x, y = packing.view(inputs), outputs[0]
-        matrix, result = packing.matrix(node, op.AXIS), _epilogue(node)
+        matrix, result = packing.matrix(node, op.AXIS), epilogue_of(node)
         alone = _alone(node, x, y) and result.is_plain_single
         found = None if alone else self._four_pixels(node, x, y, result)
         lines = lines_at_once(node, x, y, target)
@@ -196,7 +196,8 @@ class MveS8(Implementation):
         return _four_pixels(node, x, y, lines, found, matrix, result)
 
 
-def _epilogue(node: Node) -> EpilogueMve:
+def epilogue_of(node: Node) -> EpilogueMve:
+    """Returns the epilogue of a conv2d."""
     matrix = packing.matrix(node, op.AXIS)
     return epilogue(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
 

@@ -41,7 +41,7 @@ QUAD, _ALTERNATING = 4, (0, 2, 1, 3)
 _LOADS = 4, 2, 1
 
 #: Largest offset of a load of words, of a scattered result, and largest distance between rows of a window.
-_MAX_OFFSET, _MAX_SCATTER, _MAX_ADVANCE = 508, 0xFFFF, 4095
+_MAX_OFFSET, MAX_SCATTER, _MAX_ADVANCE = 508, 0xFFFF, 4095
 
 #: Instructions of a chunk of a phase apart from its taps, of a tap and of an epilogue, and bytes of one: of the longer
 #: loop.
@@ -172,7 +172,7 @@ def possible(node: Node, x: View, y: View, result: EpilogueMve, *, sliding: bool
     if y.rows * y.cols < _LEAST_PIXELS:
         return []
     limited = (result.params["low"], result.params["high"]) != (-128, 127)
-    if limited or result.form is EpilogueForm.DOUBLE or not 0 <= 3 * y.pixel_stride < _MAX_SCATTER:
+    if limited or result.form is EpilogueForm.DOUBLE or not 0 <= 3 * y.pixel_stride < MAX_SCATTER:
         return []
     found = (_direct(node, x, y), _line_buffer(node, x, y, sliding=sliding), _im2col(node, x, y))
     return [each for each in found if each is not None]

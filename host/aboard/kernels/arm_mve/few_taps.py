@@ -13,8 +13,9 @@ from aboard.ir import Array, Node
 from aboard.ir.numerics import Int64, wrap32
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_mve import loops
-from aboard.kernels.arm_mve.conv2d_four_pixels import QUAD, aligned, channels
-from aboard.kernels.arm_mve.epilogue import EpilogueForm, EpilogueMve, epilogue, refusal
+from aboard.kernels.arm_mve.conv2d import epilogue_of
+from aboard.kernels.arm_mve.conv2d_four_pixels import MAX_SCATTER, PIXELS, QUAD, aligned, channels
+from aboard.kernels.arm_mve.epilogue import EpilogueForm, EpilogueMve, refusal
 from aboard.kernels.contract import (
     ROLLING_ROW_COST,
     ConstantArg,
@@ -34,14 +35,11 @@ from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, WEIGHTS, Precision
 from aboard.target import Target
 
-#: ABOARD_FEW_TAPS_MOST and ABOARD_FEW_TAPS_PIXELS: taps of a window, and pixels at once.
-_MOST, PIXELS = 5, 4
+#: ABOARD_FEW_TAPS_MOST: taps of a window.
+_MOST = 5
 
-#: Largest distance of a scattered result of two channels.
-_MAX_SCATTER = 0xFFFF
-
-#: Most channels if taps occupy all registers, or are neighbouring bytes: more are computed as fast from windows that
-#: vectors contain, which takes up to a fifth more instructions, but a third fewer cycles than gathered bytes.
+#: Most channels if taps occupy all registers, or are four neighbouring bytes. `arm_mve_s8` computes more as fast; of
+#: neighbouring bytes in up to a fifth more instructions, but a third fewer cycles, as it gathers none.
 _MOST_OF_FULL = 3
 
 #: Pixels that may be computed for each pixel of the result, before more rows at once are preferred.
@@ -88,7 +86,7 @@ class Run:
     @property
     def ones(self) -> bool:
         """True if channels are computed one by one: taps occupy all registers, or results are far apart."""
-        return self.taps == _MOST or (PIXELS - 1) * self.pixel >= _MAX_SCATTER
+        return self.taps == _MOST or (PIXELS - 1) * self.pixel >= MAX_SCATTER
 
     @property
     def wraps(self) -> bool:
@@ -144,7 +142,7 @@ class MveFewS8(Convolution):
         reason = reason or refusal(node, op.attributes(node).activation, op.AXIS)
         if reason is not None:
             return reason
-        result = _epilogue(node)
+        result = epilogue_of(node)
         if loops.is_limited(result):
             return "is for results without limits"
         return "is for multipliers below 1" if result.form is EpilogueForm.DOUBLE else None
@@ -172,7 +170,7 @@ class MveFewS8(Convolution):
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         x, y = packing.view(inputs), outputs[0]
-        run, result = _run(node, x, y, flash_price(target)), _epilogue(node)
+        run, result = _run(node, x, y, flash_price(target)), epilogue_of(node)
         params: dict[str, Literal] = {
             "shape": {**shape_params(node, x, y), "groups": 1},
             **run.params(),
@@ -212,10 +210,6 @@ def pack(run: Run, matrix: Array, result: EpilogueMve) -> Array:
     if run.words:
         constants = constants[channels(len(constants), 1, words=True)]
     return wrap32(np.concatenate([run.head(), constants.reshape(-1)])).astype(np.int32)
-
-
-def _epilogue(node: Node) -> EpilogueMve:
-    return epilogue(node, packing.matrix(node, op.AXIS), packing.bias(node), op.attributes(node).activation, op.AXIS)
 
 
 def _taps(node: Node) -> int:
