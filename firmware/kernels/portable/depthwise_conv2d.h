@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file portable/depthwise_conv2d.h
- * Depthwise convolution in portable C, for cores without SIMD: int8, float32, and float32 with int8 weights.
+ * int8 depthwise convolution in portable C, for cores without SIMD.
  *
- * int8: if there is padding, the input rows of a window are copied with their padding to a line buffer in scratch. Then
- * a channel is computed for several pixels of a row at once, which share each load of a weight and an input. If all
+ * If there is padding, the input rows of a window are copied with their padding to a line buffer in scratch. Then
+ * a channel is computed for several pixels of a row at once, which share each load of a weight and an input: input
+ * after input, while the weights of a row of taps stay in registers, or, if these are too many, tap after tap. If all
  * channels of the line buffer would take much memory, some are copied and computed after others.
  */
 #ifndef ABOARD_KERNELS_PORTABLE_DEPTHWISE_CONV2D_H
@@ -36,7 +37,10 @@ typedef struct {
 } aboard_depthwise_conv2d_shape_t;
 
 /** Largest number of pixels of a row that are computed at once. */
-#define ABOARD_DEPTHWISE_BLOCK 6
+#define ABOARD_DEPTHWISE_BLOCK 8
+
+/** Largest number of taps of a row whose weights stay in registers. */
+#define ABOARD_DEPTHWISE_KEPT 5
 
 /** Largest height of a window whose row addresses are computed once per row of the result. */
 #define ABOARD_DEPTHWISE_ROWS 16
@@ -44,8 +48,10 @@ typedef struct {
 /** Parameters of aboard_depthwise_conv2d_s8. */
 typedef struct {
     aboard_depthwise_conv2d_shape_t shape;
-    int32_t block;         /**< Pixels computed at once: 1 to ABOARD_DEPTHWISE_BLOCK, at most the columns of `out`. */
-    int32_t buffered_cols; /**< Pixels of a copied row; 0 without padding, if rows are read in place. */
+    int32_t block;     /**< Pixels computed at once: 1 to ABOARD_DEPTHWISE_BLOCK, at most the columns of `out`. */
+    int32_t by_inputs; /**< 1: a row of taps is computed input after input, for at most ABOARD_DEPTHWISE_KEPT taps; 0:
+                          tap after tap. */
+    int32_t buffered_cols;     /**< Pixels of a copied row; 0 without padding, if rows are read in place. */
     int32_t buffered_channels; /**< Input channels that are copied together; they divide those of `in`. */
     int32_t strip;      /**< Rows of the result that are computed of these channels before other channels are copied. */
     int32_t zero_point; /**< Zero point of the input, and value of padding. */
@@ -70,9 +76,10 @@ typedef struct {
     int32_t zero_point; /**< Value of padding. */
 } aboard_depthwise_conv2d_lines_t;
 
-/** Copies row `y` of an image, which may be outside the image, with its padding. */
+/** Copies row `y` of an image, which may be outside the image. With its padding if it is `whole`: a row that replaces
+ * another finds the same padding there. */
 ABOARD_INLINE void aboard_depthwise_conv2d_s8_fill_row(const aboard_depthwise_conv2d_lines_t *p, const int8_t *in,
-                                                       int32_t image, int32_t y, int8_t *to) {
+                                                       int32_t image, int32_t y, bool whole, int8_t *to) {
     const int32_t channels = p->in.channels;
     if (y < 0 || y >= p->in_height) {
         aboard_im2col_fill_shared(to, p->zero_point, p->cols * channels);
@@ -81,7 +88,10 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_fill_row(const aboard_depthwise_co
     const int32_t left = ABOARD_MIN(p->pad_left, p->cols);
     const int32_t cols = ABOARD_MIN(p->in.cols, p->cols - left);
     const int8_t *from = aboard_row_s8(&p->in, in, image * p->in_height + y);
-    to = aboard_im2col_fill_shared(to, p->zero_point, left * channels);
+    if (whole) {
+        aboard_im2col_fill_shared(to, p->zero_point, left * channels);
+    }
+    to += left * channels;
     if (p->in.pixel_stride == channels) {
         to = aboard_im2col_copy_shared(to, from, cols * channels);
     } else {
@@ -89,14 +99,17 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_fill_row(const aboard_depthwise_co
             to = aboard_im2col_copy_shared(to, from + x * p->in.pixel_stride, channels);
         }
     }
-    aboard_im2col_fill_shared(to, p->zero_point, (p->cols - left - cols) * channels);
+    if (whole) {
+        aboard_im2col_fill_shared(to, p->zero_point, (p->cols - left - cols) * channels);
+    }
 }
 
-/** Copies the last `fresh` rows that row `y` of the result needs. */
+/** Copies the rows that row `y` of the result needs: all if `whole`, else those that row `y - 1` did not. */
 ABOARD_INLINE void aboard_depthwise_conv2d_s8_fill_rows(const aboard_depthwise_conv2d_lines_t *p, const int8_t *in,
-                                                        int32_t image, int32_t y, int32_t fresh, int8_t *lines) {
+                                                        int32_t image, int32_t y, bool whole, int8_t *lines) {
+    const int32_t fresh = whole ? p->depth : ABOARD_MIN(p->depth, p->stride_h);
     for (int32_t row = y * p->stride_h + p->depth - fresh; row < y * p->stride_h + p->depth; ++row) {
-        aboard_depthwise_conv2d_s8_fill_row(p, in, image, row - p->pad_top,
+        aboard_depthwise_conv2d_s8_fill_row(p, in, image, row - p->pad_top, whole,
                                             lines + row % p->depth * (p->cols * p->in.channels));
     }
 }
@@ -105,26 +118,74 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_fill_rows(const aboard_depthwise_c
  * Not inlined: one copy serves all layers of a model. */
 ABOARD_SHARED void aboard_depthwise_conv2d_s8_fill(const aboard_depthwise_conv2d_lines_t *p, const int8_t *in,
                                                    int32_t image, int32_t y, int8_t *lines) {
-    const int32_t fresh = y == 0 ? p->depth : ABOARD_MIN(p->depth, p->stride_h);
-    aboard_depthwise_conv2d_s8_fill_rows(p, in, image, y, fresh, lines);
+    aboard_depthwise_conv2d_s8_fill_rows(p, in, image, y, y == 0, lines);
 }
 
 /** As aboard_depthwise_conv2d_s8_fill, for a part of the channels: all rows if `is_first`, the first row of a strip. */
 ABOARD_SHARED void aboard_depthwise_conv2d_s8_fill_part(const aboard_depthwise_conv2d_lines_t *p, const int8_t *in,
                                                         int32_t image, int32_t y, bool is_first, int8_t *lines) {
-    const int32_t fresh = is_first || y == 0 ? p->depth : ABOARD_MIN(p->depth, p->stride_h);
-    aboard_depthwise_conv2d_s8_fill_rows(p, in, image, y, fresh, lines);
+    aboard_depthwise_conv2d_s8_fill_rows(p, in, image, y, is_first || y == 0, lines);
 }
 
 /** Address of the input row for window row `tap` and row `y` of the result. */
 ABOARD_INLINE const int8_t *aboard_depthwise_conv2d_s8_row(const aboard_depthwise_conv2d_s8_t *p, const int8_t *in,
                                                            const int8_t *lines, int32_t image, int32_t y, int32_t tap) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
-    const int32_t row = y * s->stride_h + tap * s->dilation_h;
     if (p->buffered_cols > 0) {
-        return lines + row % aboard_depthwise_conv2d_extent(s) * (p->buffered_cols * p->buffered_channels);
+        const int32_t extent = aboard_depthwise_conv2d_extent(s);
+        const int32_t slot = y * s->stride_h % extent + tap * s->dilation_h;
+        return lines + (slot < extent ? slot : slot - extent) * (p->buffered_cols * p->buffered_channels);
     }
-    return aboard_row_s8(&s->in, in, image * s->in_height + row);
+    return aboard_row_s8(&s->in, in, image * s->in_height + y * s->stride_h + tap * s->dilation_h);
+}
+
+/** The pixel of a block whose tap `tap` is the input `at` inputs after the first; -1 if there is none. */
+ABOARD_INLINE int32_t aboard_depthwise_conv2d_s8_pixel(const aboard_depthwise_conv2d_s8_t *p, int32_t at, int32_t tap) {
+    const int32_t from = at - tap * p->shape.dilation_w;
+    const bool meets = from >= 0 && from % p->shape.stride_w == 0 && from / p->shape.stride_w < p->block;
+    return meets ? from / p->shape.stride_w : -1;
+}
+
+/** True if a pixel of a block reads the input `at` inputs after the first. */
+ABOARD_INLINE bool aboard_depthwise_conv2d_s8_reads(const aboard_depthwise_conv2d_s8_t *p, int32_t at) {
+    bool reads = false;
+    ABOARD_UNROLL(5)
+    for (int32_t tap = 0; tap < p->shape.window_width; ++tap) {
+        reads = reads || aboard_depthwise_conv2d_s8_pixel(p, at, tap) >= 0;
+    }
+    return reads;
+}
+
+/**
+ * As aboard_depthwise_conv2d_s8_taps, input after input: each is loaded once.
+ *
+ * The order of the source is that of the instructions, because else compilers load inputs early and find too few
+ * registers.
+ */
+ABOARD_INLINE void aboard_depthwise_conv2d_s8_inputs(const aboard_depthwise_conv2d_s8_t *p, int32_t *sums,
+                                                     const int8_t *x, const int8_t *weights, int32_t pixel) {
+    const aboard_depthwise_conv2d_shape_t *s = &p->shape;
+    int32_t w[ABOARD_DEPTHWISE_KEPT];
+    ABOARD_UNROLL(5)
+    for (int32_t tap = 0; tap < s->window_width; ++tap) {
+        w[tap] = weights[tap];
+    }
+    ABOARD_UNROLL(64)
+    for (int32_t at = 0; at <= (p->block - 1) * s->stride_w + (s->window_width - 1) * s->dilation_w; ++at) {
+        if (!aboard_depthwise_conv2d_s8_reads(p, at)) {
+            continue;
+        }
+        int32_t value = x[at * pixel];
+        ABOARD_OPAQUE(value);
+        ABOARD_UNROLL(5)
+        for (int32_t tap = 0; tap < s->window_width; ++tap) {
+            const int32_t j = aboard_depthwise_conv2d_s8_pixel(p, at, tap);
+            if (j >= 0) {
+                sums[j] += w[tap] * value;
+                ABOARD_OPAQUE(sums[j]);
+            }
+        }
+    }
 }
 
 /** Adds the products of one row of a window for `block` pixels; `x` points to the first pixel's first tap. */
@@ -132,6 +193,10 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_taps(const aboard_depthwise_conv2d
                                                    const int8_t *x, const int8_t *weights) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
     const int32_t pixel = p->buffered_cols > 0 ? p->buffered_channels : s->in.pixel_stride;
+    if (p->by_inputs) {
+        aboard_depthwise_conv2d_s8_inputs(p, sums, x, weights, pixel);
+        return;
+    }
     ABOARD_UNROLL(8)
     for (int32_t tap = 0; tap < s->window_width; ++tap) {
         const int32_t w = weights[tap];
@@ -163,12 +228,14 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_window(const aboard_depthwise_conv
                                                      const aboard_depthwise_conv2d_rows_t *at, int32_t image, int32_t y,
                                                      int32_t from, const int8_t *weights) {
     const aboard_depthwise_conv2d_shape_t *s = &p->shape;
-    if (aboard_depthwise_conv2d_s8_direct(p) && s->window_width == 1) {
-        const int8_t *x = at->top + from;
-        ABOARD_OPAQUE(x);
+    const bool direct = aboard_depthwise_conv2d_s8_direct(p);
+    if (s->window_width == 1 && (direct || s->window_height <= ABOARD_DEPTHWISE_ROWS)) {
+        const int8_t *top = at->top + from;
+        ABOARD_OPAQUE(top);
         ABOARD_UNROLL(16)
         for (int32_t tap = 0; tap < s->window_height; ++tap) {
-            aboard_depthwise_conv2d_s8_taps(p, sums, x + tap * s->dilation_h * s->in.row_stride, weights + tap);
+            const int8_t *const x = direct ? top + tap * s->dilation_h * s->in.row_stride : at->rows[tap] + from;
+            aboard_depthwise_conv2d_s8_taps(p, sums, x, weights + tap);
         }
         return;
     }
@@ -195,6 +262,7 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_result_row(const aboard_depthwise_
     const int32_t taps = s->window_height * s->window_width;
     const int32_t step = (p->buffered_cols > 0 ? p->buffered_channels : s->in.pixel_stride) * s->stride_w;
     const bool single = p->epilogue.fast == 3;
+    const bool from_bias = p->epilogue.fast >= 1 && p->epilogue.fast <= 3;
     aboard_depthwise_conv2d_rows_t at;
     at.top = aboard_depthwise_conv2d_s8_row(p, in, lines, image, y, 0);
     for (int32_t tap = 0; s->window_height <= ABOARD_DEPTHWISE_ROWS && tap < s->window_height; ++tap) {
@@ -209,17 +277,18 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_result_row(const aboard_depthwise_
             const int32_t *c = constants;
             ABOARD_OPAQUE(w);
             ABOARD_OPAQUE(c);
-            const int32_t start = single ? c[0] : 0;
-            int32_t sums[ABOARD_DEPTHWISE_BLOCK] = {start, start, start, start, start, start};
+            const int32_t start = from_bias ? c[0] : 0;
+            int32_t sums[ABOARD_DEPTHWISE_BLOCK] = {start, start, start, start, start, start, start, start};
             aboard_depthwise_conv2d_s8_window(p, sums, in, lines, &at, image, y, channel + col * step, w);
             int8_t *to = out + n + col * s->out.pixel_stride;
             ABOARD_OPAQUE(to);
             const int32_t factor = c[1];
             const int32_t last = single ? c[2] : w[taps];
-            ABOARD_UNROLL(6)
+            const int32_t bias = from_bias ? 0 : c[0];
+            ABOARD_UNROLL(8)
             for (int32_t j = 0; j < p->block; ++j) {
                 to[j * s->out.pixel_stride] = single ? aboard_epilogue_single(&p->epilogue, sums[j], factor, last)
-                                                     : aboard_epilogue(&p->epilogue, sums[j], c[0], factor, last);
+                                                     : aboard_epilogue(&p->epilogue, sums[j], bias, factor, last);
             }
         }
         weights += taps + (single ? 0 : 1);
@@ -255,6 +324,7 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8_parts(const aboard_depthwise_conv2
  * by at least the minimum in-place offset (host/aboard/kernels/overlap.py).
  * @param weights     For each channel of the result its taps, row by row, and then its shift for double rounding.
  * @param constants   For each channel of the result bias and multiplier; for single rounding bias, factor and constant.
+ * The bias of the short form is not doubled.
  * @param lines       Scratch of the rows of a window (including dilation) times `buffered_cols` pixels of
  * `buffered_channels`; keeps its content between calls if these are all channels. Unused if `buffered_cols` is 0.
  * @param first, last Rows [first, last) of the result are computed; calls come in ascending order.
@@ -288,86 +358,6 @@ ABOARD_INLINE void aboard_depthwise_conv2d_s8(const aboard_depthwise_conv2d_s8_t
         aboard_depthwise_conv2d_s8_result_row(p, in, weights, constants, lines, image, y,
                                               aboard_row_out_s8(&s->out, out, r));
     }
-}
-
-/** Parameters of aboard_depthwise_conv2d_f32 and aboard_depthwise_conv2d_f32_w8. */
-typedef struct {
-    aboard_depthwise_conv2d_shape_t shape;
-    int32_t clamped; /**< 1: results are clamped to [low, high]. */
-    float low;
-    float high;
-} aboard_depthwise_conv2d_f32_t;
-
-/** Weight `i` of a float layer as a number; int8 weights are not scaled yet. */
-ABOARD_INLINE float aboard_depthwise_conv2d_weight(const void *weights, int32_t i, bool is_int8) {
-    return is_int8 ? (float)((const int8_t *)weights)[i] : ((const float *)weights)[i];
-}
-
-/** Sum of products of result (row, col, n); taps in the padding are left out. */
-ABOARD_INLINE float aboard_depthwise_conv2d_f32_sum(const aboard_depthwise_conv2d_shape_t *s, const float *in,
-                                                    int32_t row, int32_t col, int32_t n, const void *weights,
-                                                    bool is_int8) {
-    const int32_t image = s->out.rows == s->out_height ? 0 : row / s->out_height;
-    const int32_t top = (row - image * s->out_height) * s->stride_h - s->pad_top;
-    const int32_t left = col * s->stride_w - s->pad_left;
-    float sum = 0.0f;
-    for (int32_t ky = 0; ky < s->window_height; ++ky) {
-        const int32_t iy = top + ky * s->dilation_h;
-        if (iy < 0 || iy >= s->in_height) {
-            continue;
-        }
-        const float *const line = aboard_row_f32(&s->in, in, image * s->in_height + iy) + n / s->multiplier;
-        for (int32_t kx = 0; kx < s->window_width; ++kx) {
-            const int32_t ix = left + kx * s->dilation_w;
-            if (ix >= 0 && ix < s->in.cols) {
-                const int32_t tap = n * s->window_height * s->window_width + ky * s->window_width + kx;
-                sum += line[ix * (s->in.pixel_stride / 4)] * aboard_depthwise_conv2d_weight(weights, tap, is_int8);
-            }
-        }
-    }
-    return sum;
-}
-
-/** Both float forms; see aboard_depthwise_conv2d_f32 and aboard_depthwise_conv2d_f32_w8. */
-ABOARD_INLINE void aboard_depthwise_conv2d_f32_any(const aboard_depthwise_conv2d_f32_t *p, const float *in, float *out,
-                                                   const void *weights, const float *constants, int32_t first,
-                                                   int32_t last, bool is_int8) {
-    const aboard_depthwise_conv2d_shape_t *s = &p->shape;
-    for (int32_t row = first; row < last; ++row) {
-        for (int32_t col = 0; col < s->out.cols; ++col) {
-            float *const y = aboard_row_out_f32(&s->out, out, row) + col * (s->out.pixel_stride / 4);
-            for (int32_t n = 0; n < s->out.channels; ++n) {
-                const float products = aboard_depthwise_conv2d_f32_sum(s, in, row, col, n, weights, is_int8);
-                const float sum =
-                    is_int8 ? products * constants[2 * n + 1] + constants[2 * n] : products + constants[n];
-                const float above = p->clamped && sum < p->low ? p->low : sum;
-                y[n] = p->clamped && above > p->high ? p->high : above;
-            }
-        }
-    }
-}
-
-/**
- * float32 depthwise convolution.
- *
- * @param p           Parameters.
- * @param in, out     Any views, including rolling buffers. In different memory, or the operand starts after the result
- * by at least the minimum in-place offset (host/aboard/kernels/overlap.py).
- * @param weights     For each channel of the result its taps, row by row.
- * @param constants   For each channel of the result its bias.
- * @param first, last Rows [first, last) of the result are computed.
- */
-ABOARD_INLINE void aboard_depthwise_conv2d_f32(const aboard_depthwise_conv2d_f32_t *p, const float *in, float *out,
-                                               const float *weights, const float *constants, int32_t first,
-                                               int32_t last) {
-    aboard_depthwise_conv2d_f32_any(p, in, out, weights, constants, first, last, false);
-}
-
-/** As aboard_depthwise_conv2d_f32, with int8 weights; the constants are bias and scale of the weights per channel. */
-ABOARD_INLINE void aboard_depthwise_conv2d_f32_w8(const aboard_depthwise_conv2d_f32_t *p, const float *in, float *out,
-                                                  const int8_t *weights, const float *constants, int32_t first,
-                                                  int32_t last) {
-    aboard_depthwise_conv2d_f32_any(p, in, out, weights, constants, first, last, true);
 }
 
 #endif

@@ -62,7 +62,7 @@ class DspBlocksS8(Expanded):
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         expansion, depthwise = op.parts(node)
         x, y, layer = packing.view(inputs), outputs[0], _layer(expansion)
-        windows = Windows.of(depthwise, y, conv2d_blocks.CHANNELS)
+        windows = Windows.of(depthwise, y, conv2d_blocks.CHANNELS, target)
         params: dict[str, Literal] = {"depthwise": windows.params, "in": x.literal(), **layer.params}
         return KernelCall(
             header="arm_dsp/expanded_depthwise_conv2d.h",

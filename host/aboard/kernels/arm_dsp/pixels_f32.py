@@ -25,7 +25,7 @@ from aboard.kernels.contract import (
     ScratchArg,
 )
 from aboard.kernels.overlap import Reads
-from aboard.kernels.portable import conv2d, depthwise_conv2d, fully_connected
+from aboard.kernels.portable import conv2d, depthwise_conv2d_f32, fully_connected
 from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.portable.epilogue import BLOCK
 from aboard.kernels.view import Literal, View
@@ -137,7 +137,7 @@ class ConvolutionF32(_WindowsF32, conv2d.PortableF32):
         return self.table(call, node, op.window(node)[1] * depth)
 
 
-class DepthwiseF32(_WindowsF32, depthwise_conv2d.PortableF32):
+class DepthwiseF32(_WindowsF32, depthwise_conv2d_f32.PortableF32):
     """depthwise_conv2d with a multiplier of 1 and a multiple of four channels."""
 
     @override

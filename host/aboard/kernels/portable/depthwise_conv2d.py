@@ -1,4 +1,4 @@
-"""depthwise_conv2d in portable C: int8, float32, float32 with int8 weights."""
+"""depthwise_conv2d in portable C: int8."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.portable.epilogue import SINGLE_ROUNDING_SHIFT, epilogue
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import requantised_once
-from aboard.kernels.select.price import UNROLLED_CODE_PRICE
+from aboard.kernels.select.price import UNROLLED_CODE_PRICE, prices
 from aboard.kernels.view import Literal, View
 from aboard.kernels.windowed import Windowed
 from aboard.ops import depthwise_conv2d as op
@@ -36,14 +36,20 @@ from aboard.ops.weighted import INPUT, Precision
 from aboard.ops.window import reach
 from aboard.target import Target
 
-HEADER = "portable/depthwise_conv2d.h"
-
-#: Largest number of pixels of a row that the int8 kernel computes at once: in a row of one block, and in a longer row,
-#: which needs further registers for the step between blocks.
+#: Largest number of pixels of a row that the int8 kernel computes at once, tap after tap: in a row of one block, and in
+#: a longer row, which needs further registers for the step between blocks.
 BLOCK, BLOCK_OF_MORE = 6, 4
 
-#: Instructions of a block outside of its taps, and of a pixel's epilogue (Cortex-M3, counted in the listing).
-_BLOCK_COST, _EPILOGUE_COST = 12, 9
+#: ABOARD_DEPTHWISE_BLOCK and ABOARD_DEPTHWISE_KEPT of the header: likewise input after input, for windows of at most
+#: so many taps in a row.
+INPUTS_BLOCK, KEPT = 8, 5
+
+#: Registers for the sums of a block and the weights of a row of taps.
+_REGISTERS = 12
+
+#: Instructions of a block outside of its taps, and of a pixel's epilogue (Cortex-M3, counted in the listing); cycles of
+#: an instruction there.
+_BLOCK_COST, _EPILOGUE_COST, _CYCLES = 18, 8, 1.6
 
 #: Work of a pixel's epilogue, of a block outside of its taps, and of a row of the result, where a multiply-accumulate,
 #: or a copied byte, is 1: the ratios that fit the samples of Cortex-M4, M3 and RV32 best.
@@ -58,8 +64,8 @@ _BUFFER_BYTES = 2560
 #: Parts of the channels are multiples of this number, because copies take whole words.
 _WORD = 4
 
-#: Bytes of code for each pixel of a block.
-_PIXEL_BYTES = 38
+#: Bytes of code of a pixel's epilogue, and of an instruction; rows of a window whose code is not a loop.
+_EPILOGUE_BYTES, _INSTRUCTION_BYTES, _ROWS_OF_CODE = 24, 4, 3
 
 #: ABOARD_DEPTHWISE_ROWS of the header.
 _ADDRESSES = 16
@@ -76,26 +82,60 @@ def params_of_shape(node: Node, x: View, y: View) -> Mapping[str, Literal]:
 def _block_cost(node: Node, pixels: int, result: int, rest: int) -> int:
     """Returns the instructions of all blocks: beside those of the taps `result` for a pixel, and `rest` for a block."""
     (height, width), cols = window(node), node.output.shape[2]
-    loads = min((pixels - 1) * attributes(node).strides[1] + width, pixels * width) + width
-    row = -(-cols // pixels) * (height * (loads + pixels * width) + pixels * result + rest)
+    row = -(-cols // pixels) * (height * (_inputs(node, pixels) + width + pixels * width) + pixels * result + rest)
     return row * math.prod(node.output.shape) // cols
 
 
-def block(node: Node) -> int:
+def _inputs(node: Node, pixels: int) -> int:
+    """Returns the inputs of a row that a number of pixels read."""
+    stride, dilation = attributes(node).strides[1], attributes(node).dilations[1]
+    return len({j * stride + tap * dilation for j in range(pixels) for tap in range(window(node)[1])})
+
+
+def by_inputs(node: Node, target: Target | None = None) -> bool:
+    """Returns whether rows of taps are computed input after input.
+
+    That pays if pixels share inputs, and the weights fit in the registers, of which Thumb-1 has eight.
+    """
+    width = window(node)[1]
+    shared = _inputs(node, INPUTS_BLOCK) < INPUTS_BLOCK * width
+    return shared and width <= KEPT and (target is None or "arm_thumb1" not in target.keys)
+
+
+def _pixel_bytes(node: Node) -> int:
+    """Returns the bytes of code of each pixel of a block."""
+    height, width = window(node)
+    row = width + min(width, attributes(node).strides[1])
+    return _EPILOGUE_BYTES + _INSTRUCTION_BYTES * min(height, _ROWS_OF_CODE) * row
+
+
+def block_params(node: Node, target: Target) -> Mapping[str, Literal]:
+    """Returns the fields `block` and `by_inputs` of the C struct `aboard_depthwise_conv2d_s8_t`."""
+    return {"block": block(node, target), "by_inputs": int(by_inputs(node, target))}
+
+
+def block(node: Node, target: Target | None = None) -> int:
     """Returns the number of pixels of a row to compute at once: more pixels save instructions and cost code."""
     cols = node.output.shape[2]
+    if by_inputs(node, target):
+        most = min(INPUTS_BLOCK, _REGISTERS - window(node)[1])
+    else:
+        most = BLOCK if cols <= BLOCK else BLOCK_OF_MORE
 
-    def cost(pixels: int) -> int:
-        return _block_cost(node, pixels, _EPILOGUE_COST, _BLOCK_COST) + pixels * _PIXEL_BYTES * UNROLLED_CODE_PRICE
+    price = UNROLLED_CODE_PRICE if target is None else min(prices(target).flash, UNROLLED_CODE_PRICE)
 
-    return min(range(1, min(cols, BLOCK if cols <= BLOCK else BLOCK_OF_MORE) + 1), key=cost)
+    def cost(pixels: int) -> float:
+        code = pixels * _pixel_bytes(node) * price
+        return _CYCLES * _block_cost(node, pixels, _EPILOGUE_COST, _BLOCK_COST) + code
+
+    return min(range(1, min(cols, most) + 1), key=cost)
 
 
-def _loops(node: Node) -> int:
+def _loops(node: Node, target: Target) -> int:
     """Returns the work of the loops: blocks, rows of the result, and padded rows that are copied."""
     images, rows, _, _ = node.output.shape
     parts = node.input(INPUT).shape[3] // _part(node)
-    computed = _block_cost(node, block(node), _RESULT_WORK, _BLOCK_WORK) + _ROW_WORK * images * rows * parts
+    computed = _block_cost(node, block(node, target), _RESULT_WORK, _BLOCK_WORK) + _ROW_WORK * images * rows * parts
     cols = _buffered(node)[1]
     if not cols:
         return computed
@@ -118,23 +158,18 @@ def _copied_rows(node: Node) -> tuple[int, int]:
     return copied, inside
 
 
-class _Portable(Windowed):
+@implements
+class PortableS8(Windowed):
+    """int8: several pixels of a row at once; padded rows in a line buffer in scratch."""
+
     op = "depthwise_conv2d"
+    name = "portable_s8"
+    exact = True
     by_rows = True
-    form: Precision
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        return packing.refusal(node, self.form, op.AXIS)
-
-
-@implements
-class PortableS8(_Portable):
-    """int8: several pixels of a row at once; padded rows in a line buffer in scratch."""
-
-    name = "portable_s8"
-    exact = True
-    form = Precision.INT8
+        return packing.refusal(node, Precision.INT8, op.AXIS)
 
     @override
     def reads(self, node: Node) -> Reads:
@@ -173,7 +208,7 @@ class PortableS8(_Portable):
         buffered_rows, buffered_cols = _buffered(node)
         params: dict[str, Literal] = {
             "shape": params_of_shape(node, x, y),
-            "block": block(node),
+            **block_params(node, target),
             "buffered_cols": buffered_cols,
             "buffered_channels": _part(node),
             "strip": _strip(node),
@@ -182,7 +217,7 @@ class PortableS8(_Portable):
         }
         scratch = Scratch(buffered_rows * buffered_cols * _part(node), persistent=not _has_parts(node))
         return KernelCall(
-            header=HEADER,
+            header="portable/depthwise_conv2d.h",
             function="aboard_depthwise_conv2d_s8",
             params_type="aboard_depthwise_conv2d_s8_t",
             params=params,
@@ -196,7 +231,7 @@ class PortableS8(_Portable):
             rows=y.rows,
             code_variant=f"buffered={int(buffered_cols > 0)}",
             slow_epilogue=params_of_epilogue["fast"] != SINGLE_ROUNDING,
-            loops=_loops(node),
+            loops=_loops(node, target),
             # One shared function for every geometry would be larger than instances for a few.
             code_key=repr(params),
         )
@@ -213,7 +248,9 @@ def packed(node: Node) -> tuple[Array, Array, Mapping[str, Literal]]:
         return single.weights.astype(np.int8), wrap32(constants).astype(np.int32), shared
     result = epilogue(node, matrix, bias, activation, op.AXIS)
     stream = np.concatenate([matrix, result.shift[:, np.newaxis]], 1).astype(np.int8)
-    return stream, np.stack([result.bias, result.multiplier], 1).astype(np.int32), result.params
+    # Sums start at the bias, which the short form doubles.
+    bias = result.bias // 2 if result.fast else result.bias
+    return stream, np.stack([bias, result.multiplier], 1).astype(np.int32), result.params
 
 
 def padded_window(node: Node) -> tuple[int, int]:
@@ -249,48 +286,3 @@ def _strip(node: Node) -> int:
     Otherwise one row, so that rows of the operand that are no longer needed may be overwritten.
     """
     return node.output.shape[1] if node.input(INPUT).shape == node.output.shape else 1
-
-
-class _PortableFloat(_Portable):
-    """Both float forms: channel by channel, no scratch."""
-
-    function: str
-
-    @override
-    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        x, y = packing.view(inputs), outputs[0]
-        constants = np.ascontiguousarray(packing.float_constants(node, op.AXIS).T)
-        return KernelCall(
-            header=HEADER,
-            function=self.function,
-            params_type="aboard_depthwise_conv2d_f32_t",
-            params={
-                "shape": params_of_shape(node, x, y),
-                **packing.float_clamp(attributes(node).activation),
-            },
-            arguments=(
-                InputArg(INPUT, "const float *"),
-                OutputArg(0, "float *"),
-                ConstantArg(PackedConstant("weights", np.ascontiguousarray(packing.matrix(node, op.AXIS)))),
-                ConstantArg(PackedConstant("constants", constants)),
-            ),
-            rows=y.rows,
-        )
-
-
-@implements
-class PortableF32(_PortableFloat):
-    """float32 throughout."""
-
-    name = "portable_f32"
-    form = Precision.FLOAT
-    function = "aboard_depthwise_conv2d_f32"
-
-
-@implements
-class PortableF32W8(_PortableFloat):
-    """float32 with int8 weights, which stay int8 in flash."""
-
-    name = "portable_f32_w8"
-    form = Precision.HYBRID
-    function = "aboard_depthwise_conv2d_f32_w8"

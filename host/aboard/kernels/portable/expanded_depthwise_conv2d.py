@@ -94,7 +94,7 @@ class PortableS8(Expanded):
         expansion, depthwise = op.parts(node)
         x, y, channels = packing.view(inputs), outputs[0], _channels(depthwise)
         first, expanded, epilogue_of_first = _expansion(expansion, channels)
-        windows = Windows.of(depthwise, y, channels)
+        windows = Windows.of(depthwise, y, channels, target)
         params: dict[str, Literal] = {"depthwise": windows.params, "in": x.literal(), "epilogue": epilogue_of_first}
         return KernelCall(
             header=HEADER,
@@ -130,13 +130,13 @@ class Windows:
     has_slow_epilogue: bool
 
     @classmethod
-    def of(cls, depthwise: Node, y: View, channels: int) -> Windows:
+    def of(cls, depthwise: Node, y: View, channels: int, target: Target) -> Windows:
         """Returns the part for a depthwise convolution of some channels after others."""
         stream, constants, shared = depthwise_kernel.packed(depthwise)
         rows, cols = depthwise_kernel.padded_window(depthwise)
         params: dict[str, Literal] = {
             "shape": depthwise_kernel.params_of_shape(depthwise, View.whole(depthwise.input(INPUT).shape, 1), y),
-            "block": depthwise_kernel.block(depthwise),
+            **depthwise_kernel.block_params(depthwise, target),
             "buffered_cols": cols,
             "buffered_channels": channels,
             "strip": y.rows,
