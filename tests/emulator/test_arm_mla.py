@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.examples import beyond_the_simplest, either, without_shrinking
-from support.mla_layers import KERNELS, extreme
+from support.mla_layers import KERNELS, ROWS, extreme
 from support.weighted_models import Layer
 
 BOARD = "arm/mps2_an385"
@@ -24,6 +24,12 @@ KINDS = ("CONV_2D", *KERNELS.kinds)
 @given(beyond_the_simplest(st.lists(st.sampled_from(KINDS).flatmap(KERNELS.layers), min_size=BATCH, max_size=BATCH)))
 def test_random_layers(drawn: list[Layer]) -> None:
     KERNELS.check(drawn, BOARD)
+
+
+@without_shrinking(either(5, 1))
+@given(beyond_the_simplest(st.lists(ROWS.layers("FULLY_CONNECTED"), min_size=BATCH, max_size=BATCH)))
+def test_random_matrices(drawn: list[Layer]) -> None:
+    ROWS.check(drawn, BOARD)
 
 
 def pointwise(depth: int, channels: int, zero_point: int, activation: str = "NONE") -> Layer:
@@ -42,18 +48,20 @@ def test_every_entry_of_the_unrolled_loops(zero_points: tuple[int, ...]) -> None
     # One pair of taps, one turn and more; whole blocks of channels and parts of them; limits within those of int8.
     zero = itertools.cycle(zero_points)
     drawn = [pointwise(taps, 4, next(zero)) for taps in (1, 2, 3, 5, 7, 9, 11, 13, 15, 16, 17, 18, 31, 33)]
-    drawn += [pointwise(12, channels, next(zero), "RELU6") for channels in (2, 3, 5, 8, 11)]
-    drawn += [dense(inputs, 8, next(zero)) for inputs in (2, 3, 4, 7, 9, 11, 12, 15, 16, 17, 18, 19, 31, 33)]
-    drawn += [dense(12, outputs, next(zero), "RELU6") for outputs in (5, 8, 11)]
-    KERNELS.check(drawn, BOARD)
+    drawn += [pointwise(taps, 2, next(zero)) for taps in (1, 3, 5, 7, 9, 11, 17)]
+    drawn += [pointwise(12, channels, next(zero), "RELU6") for channels in (2, 3, 5, 8, 9, 10, 11)]
+    matrices = [dense(inputs, 8, next(zero)) for inputs in (1, 2, 3, 4, 7, 9, 11, 12, 15, 16, 17, 18, 19, 31, 33)]
+    matrices += [dense(12, outputs, next(zero), "RELU6") for outputs in (1, 2, 3, 5, 8, 11)]
+    KERNELS.check(drawn + matrices, BOARD)
+    ROWS.check(matrices, BOARD)
 
 
 def test_matrices_with_a_scale_for_each_channel() -> None:
     # By lines and by two roundings; whole blocks of channels and parts of them.
     shapes = [(2, 8), (7, 9), (64, 5), (130, 12), (260, 7)]
-    KERNELS.check(
-        [dense(inputs, outputs, zero, per_channel=True) for inputs, outputs in shapes for zero in (-128, 5)], BOARD
-    )
+    drawn = [dense(inputs, outputs, zero, per_channel=True) for inputs, outputs in shapes for zero in (-128, 5)]
+    KERNELS.check(drawn, BOARD)
+    ROWS.check(drawn, BOARD)
 
 
 def test_largest_products() -> None:

@@ -18,7 +18,7 @@ from support.examples import examples
 from support.kernel_layers import KernelLayers
 from support.preferred import preferred
 
-KERNELS = (mla_layers.KERNELS, thumb1_layers.KERNELS, riscv_v_layers.KERNELS)
+KERNELS = (mla_layers.KERNELS, mla_layers.ROWS, thumb1_layers.KERNELS, riscv_v_layers.KERNELS)
 WINDOWED = [(kernels, kind) for kernels in KERNELS for kind in kernels.kinds if kind != "FULLY_CONNECTED"]
 
 each = pytest.mark.parametrize("kernels", KERNELS, ids=lambda kernels: kernels.name)

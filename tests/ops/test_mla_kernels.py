@@ -9,7 +9,7 @@ import pytest
 from aboard.kernels.view import View
 from aboard.target import Target
 from support import kernel_views
-from support.mla_layers import KERNELS, extreme
+from support.mla_layers import KERNELS, ROWS, extreme
 from support.weighted_models import Layer
 
 
@@ -42,3 +42,10 @@ def test_what_is_left_to_other_kernels() -> None:
     assert KERNELS.refusal(matrix) is None
     assert KERNELS.refusal(matrix, Target("c -mcpu=cortex-m3 -opt=size")) is None
     assert KERNELS.refusal(changed(matrix, form="float32")) == "is for int8"
+
+
+def test_what_matrices_leave_to_other_kernels() -> None:
+    matrix = Layer("FULLY_CONNECTED", (1, 8), (4, 8), (1, 4), 0, per_channel=False)
+    assert ROWS.refusal(matrix) is None
+    assert ROWS.refusal(dataclasses.replace(matrix, spread=1e-5)) == "results are not smaller than sums"
+    assert ROWS.refusal(dataclasses.replace(matrix, form="float32")) == "is for int8"

@@ -5,19 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from hypothesis import strategies as st
 
 from aboard.target import Target
 from support import dsp_layers
 from support.kernel_layers import KernelLayers
 from support.weighted_models import Layer
 
-#: Strides, paddings, batches, groups, dilations, any number of channels, any finish.
-KERNELS = KernelLayers(
-    "mla_s8",
-    Target("c -mcpu=cortex-m3 -runtime=standalone"),
-    ("CONV_2D", "FULLY_CONNECTED"),
-    dsp_layers.drawn,
-)
+
+def _drawn(kind: str) -> st.SearchStrategy[Layer]:
+    """Draws strides, paddings, batches, groups, dilations, any number of channels, any finish.
+
+    Without groups of one channel, which become depthwise layers where these are cheaper.
+    """
+    return dsp_layers.drawn(kind).filter(lambda layer: layer.shape_weights[-1] > 1 or layer.shape_in[-1] == 1)
+
+
+_TARGET = Target("c -mcpu=cortex-m3 -runtime=standalone")
+KERNELS = KernelLayers("mla_s8", _TARGET, ("CONV_2D", "FULLY_CONNECTED"), _drawn)
+
+#: Matrices whose loop over channels is in assembly.
+ROWS = KernelLayers("mla_rows_s8", _TARGET, ("FULLY_CONNECTED",), _drawn)
 
 
 @dataclass

@@ -142,19 +142,25 @@ ABOARD_INLINE void aboard_conv2d_mla_epilogue(const aboard_conv2d_mla_t *p, aboa
         job->end = y[0] + whole;
         pair(job);
     }
-    if (whole < channels) {
+    const int32_t rest = channels - whole;
+    if (rest > 0) {
         /* The last block may have fewer channels. */
-        const int32_t words = p->single_rounding ? ABOARD_MLA_SINGLE_WORDS : ABOARD_MLA_DOUBLE_WORDS;
-        const int32_t block = ABOARD_MLA_HEAD_WORDS + aboard_conv2d_mla_words(&p->shape) + ABOARD_MLA_BLOCK * words;
+        void (*const small_pair)(const aboard_mla_pair_t *) =
+            p->single_rounding ? aboard_mla_small_pair_single : aboard_mla_small_pair_double;
         int8_t last[2][ABOARD_MLA_BLOCK];
         aboard_mla_pair_t one = *job;
         one.y0 = last[0];
         one.y1 = last[1];
         one.end = last[0] + ABOARD_MLA_BLOCK;
-        one.weights += whole / ABOARD_MLA_BLOCK * block;
-        pair(&one);
-        memcpy(y[1] + whole, last[1], (size_t)(channels - whole));
-        memcpy(y[0] + whole, last[0], (size_t)(channels - whole));
+        one.weights +=
+            whole / ABOARD_MLA_BLOCK * aboard_mla_block_words(ABOARD_MLA_BLOCK, job->steps, p->single_rounding != 0);
+        if (rest <= ABOARD_MLA_SMALL_BLOCK) {
+            small_pair(&one);
+        } else {
+            pair(&one);
+        }
+        memcpy(y[1] + whole, last[1], (size_t)rest);
+        memcpy(y[0] + whole, last[0], (size_t)rest);
     }
     for (int32_t i = 0; p->clamped && i < 2; ++i) {
         for (int32_t n = 0; n < channels; ++n) {
@@ -242,8 +248,12 @@ ABOARD_INLINE void aboard_conv2d_mla(const aboard_conv2d_mla_t *p, const int8_t 
     const int32_t depth = s->in.channels / s->groups;
     const int32_t channels = s->out.channels / s->groups;
     const int32_t count = aboard_conv2d_mla_words(s);
-    const int32_t block = ABOARD_MLA_HEAD_WORDS + count +
-                          ABOARD_MLA_BLOCK * (p->single_rounding ? ABOARD_MLA_SINGLE_WORDS : ABOARD_MLA_DOUBLE_WORDS);
+    const int32_t rest = channels % ABOARD_MLA_BLOCK;
+    const bool single = p->single_rounding != 0;
+    const int32_t small = rest <= ABOARD_MLA_SMALL_BLOCK ? ABOARD_MLA_SMALL_BLOCK : ABOARD_MLA_BLOCK;
+    const int32_t group_words =
+        channels / ABOARD_MLA_BLOCK * aboard_mla_block_words(ABOARD_MLA_BLOCK, count / 2, single) +
+        (rest > 0 ? aboard_mla_block_words(small, count / 2, single) : 0);
     /* The tap after an odd number of taps, with weights of 0. */
     words[count - 1] = 0;
     for (int32_t group = 0; group < s->groups; ++group) {
@@ -252,7 +262,7 @@ ABOARD_INLINE void aboard_conv2d_mla(const aboard_conv2d_mla_t *p, const int8_t 
         } else {
             aboard_conv2d_mla_group(p, in + group * depth, out + group * channels, weights, words, first, last);
         }
-        weights += (channels + ABOARD_MLA_BLOCK - 1) / ABOARD_MLA_BLOCK * block;
+        weights += group_words;
     }
 }
 

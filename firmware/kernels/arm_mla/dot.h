@@ -2,7 +2,8 @@
 /**
  * @file dot.h
  * Sums of products for Arm cores that have neither SIMD nor a fast long product (Cortex-M3): four channels for two
- * pixels at once, two products a multiplication. host/aboard/kernels/arm_mla/dot.py packs their weights and constants.
+ * pixels at once, or the last two, two products a multiplication. host/aboard/kernels/arm_mla/dot.py packs their
+ * weights and constants.
  *
  * Inputs of two pixels share a word, x_a + 2^16 x_b. MUL by the weight of one tap and MLA by that of the next (1 and 2
  * cycles) give p = lo + 2^16 hi, where lo and hi are sums of two products for each pixel. Both fit 16 bits if not both
@@ -36,11 +37,12 @@
 #endif
 #endif
 
-/** Channels of a block, words before its weights, and words per channel after its weights: for single and for double
- * rounding.
+/** Channels of a block and of a small block, words per channel before its weights, and words per channel after its
+ * weights: for single and for double rounding.
  */
 #define ABOARD_MLA_BLOCK 4
-#define ABOARD_MLA_HEAD_WORDS 8
+#define ABOARD_MLA_SMALL_BLOCK 2
+#define ABOARD_MLA_HEAD_WORDS 2
 #define ABOARD_MLA_SINGLE_WORDS 2
 #define ABOARD_MLA_DOUBLE_WORDS 3
 
@@ -60,12 +62,19 @@ typedef struct {
                                rounding the shift. */
 } aboard_mla_pair_t;
 
+/** Words of a block of channels: of ABOARD_MLA_BLOCK or ABOARD_MLA_SMALL_BLOCK. */
+ABOARD_INLINE int32_t aboard_mla_block_words(int32_t channels, int32_t steps, bool single) {
+    const int32_t constants = single ? ABOARD_MLA_SINGLE_WORDS : ABOARD_MLA_DOUBLE_WORDS;
+    return channels * (ABOARD_MLA_HEAD_WORDS + constants) + channels * steps / 2;
+}
+
 #if ABOARD_MLA_ASM
 
 /* clang-format off */
-/** Pairs of taps in an iteration; each is 96 bytes of code. */
+/** Pairs of taps in an iteration, and bytes of code of each: of a block, and of a small block. */
 #define ABOARD_MLA_STEPS "4"
 #define ABOARD_MLA_STEP_BYTES "96"
+#define ABOARD_MLA_SMALL_STEP_BYTES "52"
 
 /** Products of two words of inputs (r2, r3) with the weights of a channel, added to both of its sums. Loads come in
  * pairs: the second takes one cycle less. */
@@ -163,6 +172,52 @@ ABOARD_NAKED void aboard_mla_pair_double(const aboard_mla_pair_t *p ABOARD_UNUSE
         ABOARD_MLA_DOUBLE("r12", "lr")
         ABOARD_MLA_PAIR_TAIL);
 }
+/** Frame: y0, y1. Inputs in r4 to r12, weights in r5, both sums of two channels in r6 to r9. */
+#define ABOARD_MLA_SMALL_HEAD                                          \
+    "push {r4-r11, lr}\n"                                              \
+    "ldm r0, {r6-r11, r12}\n"                                          \
+    "push {r6, r7}\n"                                                  \
+    "mov r5, r12\n mov r4, r9\n mov r12, r10\n"                       \
+    "rsb r11, r11, #0\n"                                               \
+    "and r11, r11, #" ABOARD_MLA_STEPS "-1\n"                          \
+    "mov r1, #" ABOARD_MLA_SMALL_STEP_BYTES "\n"                       \
+    "adr.w r2, 2f\n"                                                   \
+    "mla r11, r11, r1, r2\n"                                           \
+    "orr r11, r11, #1\n"                                               \
+    "ldmia.w r5!, {r6-r9}\n"                                           \
+    "bx r11\n"                                                         \
+    ".balign 4\n"                                                      \
+    "2:\n"                                                             \
+    ".rept " ABOARD_MLA_STEPS "\n"                                     \
+    "ldr.w r2, [r4], #4\n ldr.w r3, [r4], #4\n"                        \
+    ABOARD_MLA_CHANNEL("r6", "r7")                                     \
+    ABOARD_MLA_CHANNEL("r8", "r9")                                     \
+    ".endr\n"                                                          \
+    "cmp r4, r12\n"                                                    \
+    "bne.w 2b\n"                                                       \
+    "ldrd r2, r3, [sp]\n"
+
+#define ABOARD_MLA_SMALL_TAIL                                          \
+    "add sp, #8\n"                                                     \
+    "pop {r4-r11, pc}\n"
+
+/** Two channels of two pixels, requantised by single roundings; the end of the results is not used. */
+ABOARD_NAKED void aboard_mla_small_pair_single(const aboard_mla_pair_t *p ABOARD_UNUSED) {
+    __asm__ volatile(
+        ABOARD_MLA_SMALL_HEAD
+        ABOARD_MLA_SINGLE("r6", "r7")
+        ABOARD_MLA_SINGLE("r8", "r9")
+        ABOARD_MLA_SMALL_TAIL);
+}
+
+/** Two channels of two pixels, requantised by a double rounding; the end of the results is not used. */
+ABOARD_NAKED void aboard_mla_small_pair_double(const aboard_mla_pair_t *p ABOARD_UNUSED) {
+    __asm__ volatile(
+        ABOARD_MLA_SMALL_HEAD
+        ABOARD_MLA_DOUBLE("r6", "r7")
+        ABOARD_MLA_DOUBLE("r8", "r9")
+        ABOARD_MLA_SMALL_TAIL);
+}
 /* clang-format on */
 
 #else
@@ -190,27 +245,33 @@ ABOARD_INLINE int8_t aboard_mla_result(int32_t sum, const int32_t *c, bool singl
     return single ? aboard_mla_single_rounding(sum, c, ABOARD_MLA_SINGLE_SHIFT) : aboard_mla_double_rounding(sum, c);
 }
 
+/** A block of channels of two pixels, from its words. */
+ABOARD_INLINE void aboard_mla_pair_block(const aboard_mla_pair_t *p, const int32_t *head, int8_t *y0, int8_t *y1,
+                                         int32_t channels, bool single) {
+    const int32_t words = single ? ABOARD_MLA_SINGLE_WORDS : ABOARD_MLA_DOUBLE_WORDS;
+    const int8_t *const weights = (const int8_t *)(head + ABOARD_MLA_HEAD_WORDS * channels);
+    const int32_t *const constants = head + ABOARD_MLA_HEAD_WORDS * channels + channels * p->steps / 2;
+    for (int32_t i = 0; i < channels; ++i) {
+        uint32_t all = (uint32_t)head[2 * i];
+        int32_t high = head[2 * i + 1];
+        for (int32_t k = 0; k < p->steps; ++k) {
+            const int8_t *const w = weights + 2 * channels * k + 2 * i;
+            const int32_t product = p->x[2 * k] * w[0] + p->x[2 * k + 1] * w[1];
+            all += (uint32_t)product;
+            high += (product >> ABOARD_TWO_PIXELS_BITS) + (product >> (ABOARD_TWO_PIXELS_BITS - 1) & 1);
+        }
+        const int32_t *const c = constants + i * words;
+        y1[i] = aboard_mla_result(high, c, single);
+        y0[i] = aboard_mla_result((int32_t)(all - ((uint32_t)high << ABOARD_TWO_PIXELS_BITS)), c, single);
+    }
+}
+
 /** All channels of two pixels. */
 ABOARD_INLINE void aboard_mla_pair(const aboard_mla_pair_t *p, bool single) {
-    const int32_t words = single ? ABOARD_MLA_SINGLE_WORDS : ABOARD_MLA_DOUBLE_WORDS;
     const int32_t *head = p->weights;
     for (int32_t n = 0; p->y0 + n != p->end; n += ABOARD_MLA_BLOCK) {
-        const int8_t *const weights = (const int8_t *)(head + ABOARD_MLA_HEAD_WORDS);
-        const int32_t *const constants = head + ABOARD_MLA_HEAD_WORDS + 2 * p->steps;
-        for (int32_t i = 0; i < ABOARD_MLA_BLOCK; ++i) {
-            uint32_t all = (uint32_t)head[2 * i];
-            int32_t high = head[2 * i + 1];
-            for (int32_t k = 0; k < p->steps; ++k) {
-                const int8_t *const w = weights + 2 * ABOARD_MLA_BLOCK * k + 2 * i;
-                const int32_t product = p->x[2 * k] * w[0] + p->x[2 * k + 1] * w[1];
-                all += (uint32_t)product;
-                high += (product >> ABOARD_TWO_PIXELS_BITS) + (product >> (ABOARD_TWO_PIXELS_BITS - 1) & 1);
-            }
-            const int32_t *const c = constants + i * words;
-            p->y1[n + i] = aboard_mla_result(high, c, single);
-            p->y0[n + i] = aboard_mla_result((int32_t)(all - ((uint32_t)high << ABOARD_TWO_PIXELS_BITS)), c, single);
-        }
-        head = constants + ABOARD_MLA_BLOCK * words;
+        aboard_mla_pair_block(p, head, p->y0 + n, p->y1 + n, ABOARD_MLA_BLOCK, single);
+        head += aboard_mla_block_words(ABOARD_MLA_BLOCK, p->steps, single);
     }
 }
 
@@ -222,6 +283,16 @@ ABOARD_SHARED void aboard_mla_pair_single(const aboard_mla_pair_t *p) {
 /** All channels of two pixels, requantised by a double rounding. */
 ABOARD_SHARED void aboard_mla_pair_double(const aboard_mla_pair_t *p) {
     aboard_mla_pair(p, false);
+}
+
+/** Two channels of two pixels, requantised by single roundings; the end of the results is not used. */
+ABOARD_SHARED void aboard_mla_small_pair_single(const aboard_mla_pair_t *p) {
+    aboard_mla_pair_block(p, p->weights, p->y0, p->y1, ABOARD_MLA_SMALL_BLOCK, true);
+}
+
+/** Two channels of two pixels, requantised by a double rounding; the end of the results is not used. */
+ABOARD_SHARED void aboard_mla_small_pair_double(const aboard_mla_pair_t *p) {
+    aboard_mla_pair_block(p, p->weights, p->y0, p->y1, ABOARD_MLA_SMALL_BLOCK, false);
 }
 
 #endif

@@ -79,7 +79,13 @@ class MlaS8(PixelPairs):
                 ScratchArg(Scratch(4 * (taps + taps % 2)), "int32_t *"),
             ),
             rows=y.rows,
-            code_variant=f"single_rounding={int(layer.is_single_rounding)}",
+            code_variant=f"single_rounding={int(layer.is_single_rounding)} {_block_kinds(node)}",
             slow_epilogue=not layer.is_single_rounding,
-            loops=loops.of_pixel_pairs(node, dot.BLOCK, taps + taps % 2, single=4),
+            loops=loops.of_pixel_pairs(node, dot.SMALL_BLOCK, taps + taps % 2, single=4),
         )
+
+
+def _block_kinds(node: Node) -> str:
+    """Returns which blocks of channels a group has."""
+    whole, rest = divmod(node.output.shape[3] // groups(node), dot.BLOCK)
+    return f"blocks={int(whole > 0 or rest > dot.SMALL_BLOCK)} small={int(0 < rest <= dot.SMALL_BLOCK)}"
