@@ -51,12 +51,15 @@ _REGISTERS = 12
 #: an instruction there.
 _BLOCK_COST, _EPILOGUE_COST, _CYCLES = 18, 8, 1.6
 
-#: Work of a pixel's epilogue, of a block outside of its taps, and of a row of the result, where a multiply-accumulate,
-#: or a copied byte, is 1: the ratios that fit the samples of Cortex-M4, M3 and RV32 best.
-_RESULT_WORK, _BLOCK_WORK, _ROW_WORK = 4, 5, 24
+#: Work of a load and of a multiply-accumulate, input after input and tap after tap: the ratios that fit the samples of
+#: Cortex-M3 and M4 best, as do those below.
+_INPUTS_WORK, _TAPS_WORK = (1.0, 1.0), (0.65, 1.4)
 
-#: Work of a copied row, and of each of its pixels where some channels are copied: likewise.
-_COPIED_ROW_WORK, _COPIED_PIXEL_WORK = 120, 10
+#: Work of a pixel's epilogue, of a block if a row has several, and of a channel of a row.
+_RESULT_WORK, _BLOCK_WORK, _CHANNEL_WORK = 2.5, 8, 8
+
+#: Work of a copied row, of each of its bytes, and of each of its pixels where some channels are copied.
+_COPIED_ROW_WORK, _COPIED_BYTE_WORK, _COPIED_PIXEL_WORK = 105, 0.5, 27
 
 #: Largest line buffer in bytes: of more channels than fit, some are copied and computed after others.
 _BUFFER_BYTES = 2560
@@ -79,13 +82,6 @@ def params_of_shape(node: Node, x: View, y: View) -> Mapping[str, Literal]:
     return {**shape_params(node, x, y), "multiplier": op.depth_multiplier(node)}
 
 
-def _block_cost(node: Node, pixels: int, result: int, rest: int) -> int:
-    """Returns the instructions of all blocks: beside those of the taps `result` for a pixel, and `rest` for a block."""
-    (height, width), cols = window(node), node.output.shape[2]
-    row = -(-cols // pixels) * (height * (_inputs(node, pixels) + width + pixels * width) + pixels * result + rest)
-    return row * math.prod(node.output.shape) // cols
-
-
 def _inputs(node: Node, pixels: int) -> int:
     """Returns the inputs of a row that a number of pixels read."""
     stride, dilation = attributes(node).strides[1], attributes(node).dilations[1]
@@ -102,13 +98,6 @@ def by_inputs(node: Node, target: Target | None = None) -> bool:
     return shared and width <= KEPT and (target is None or "arm_thumb1" not in target.keys)
 
 
-def _pixel_bytes(node: Node) -> int:
-    """Returns the bytes of code of each pixel of a block."""
-    height, width = window(node)
-    row = width + min(width, attributes(node).strides[1])
-    return _EPILOGUE_BYTES + _INSTRUCTION_BYTES * min(height, _ROWS_OF_CODE) * row
-
-
 def block_params(node: Node, target: Target) -> Mapping[str, Literal]:
     """Returns the fields `block` and `by_inputs` of the C struct `aboard_depthwise_conv2d_s8_t`."""
     return {"block": block(node, target), "by_inputs": int(by_inputs(node, target))}
@@ -123,26 +112,43 @@ def block(node: Node, target: Target | None = None) -> int:
         most = BLOCK if cols <= BLOCK else BLOCK_OF_MORE
 
     price = UNROLLED_CODE_PRICE if target is None else min(prices(target).flash, UNROLLED_CODE_PRICE)
+    (height, width), rows = window(node), math.prod(node.output.shape) // cols
 
     def cost(pixels: int) -> float:
-        code = pixels * _pixel_bytes(node) * price
-        return _CYCLES * _block_cost(node, pixels, _EPILOGUE_COST, _BLOCK_COST) + code
+        taps = height * (_inputs(node, pixels) + width + pixels * width)
+        instructions = rows * -(-cols // pixels) * (taps + pixels * _EPILOGUE_COST + _BLOCK_COST)
+        return _CYCLES * instructions + pixels * _pixel_bytes(node) * price
 
     return min(range(1, min(cols, most) + 1), key=cost)
 
 
+def _pixel_bytes(node: Node) -> int:
+    """Returns the bytes of code of each pixel of a block."""
+    height, width = window(node)
+    row = width + min(width, attributes(node).strides[1])
+    return _EPILOGUE_BYTES + _INSTRUCTION_BYTES * min(height, _ROWS_OF_CODE) * row
+
+
 def _loops(node: Node, target: Target) -> int:
-    """Returns the work of the loops: blocks, rows of the result, and padded rows that are copied."""
-    images, rows, _, _ = node.output.shape
-    parts = node.input(INPUT).shape[3] // _part(node)
-    computed = _block_cost(node, block(node, target), _RESULT_WORK, _BLOCK_WORK) + _ROW_WORK * images * rows * parts
-    cols = _buffered(node)[1]
+    """Returns the work of the loops: blocks, channels of rows, and padded rows that are copied."""
+    (height, width), (images, rows, cols, channels) = window(node), node.output.shape
+    load, mac = _INPUTS_WORK if by_inputs(node, target) else _TAPS_WORK
+    pixels = block(node, target)
+    blocks = -(-cols // pixels)
+    taps = height * (load * (_inputs(node, pixels) + width) + mac * width * pixels)
+    row = blocks * (taps + _RESULT_WORK * pixels + (_BLOCK_WORK if blocks > 1 else 0)) + _CHANNEL_WORK
+    return round(images * (rows * channels * row + _copies(node)))
+
+
+def _copies(node: Node) -> float:
+    """Returns the work of the copied rows of an image."""
+    cols, depth = _buffered(node)[1], _part(node)
     if not cols:
-        return computed
+        return 0
     copied, inside = _copied_rows(node)
     pixels = inside * node.input(INPUT).shape[2] if _has_parts(node) else 0
-    row = _COPIED_ROW_WORK + cols * _part(node)
-    return computed + images * parts * (copied * row + _COPIED_PIXEL_WORK * pixels)
+    rows = copied * _COPIED_ROW_WORK + inside * cols * depth * _COPIED_BYTE_WORK
+    return node.input(INPUT).shape[3] // depth * (rows + _COPIED_PIXEL_WORK * pixels)
 
 
 def _copied_rows(node: Node) -> tuple[int, int]:
