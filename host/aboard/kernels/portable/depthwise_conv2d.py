@@ -44,6 +44,9 @@ BLOCK, BLOCK_OF_MORE = 6, 4
 #: so many taps in a row.
 INPUTS_BLOCK, KEPT = 8, 5
 
+#: Inputs from the first to the last of a block, read or not, are fewer: so long is the loop that the header unrolls.
+_SPAN = 64
+
 #: Registers for the sums of a block and the weights of a row of taps.
 _REGISTERS = 12
 
@@ -70,6 +73,9 @@ _WORD = 4
 #: Bytes of code of a pixel's epilogue, and of an instruction; rows of a window whose code is not a loop.
 _EPILOGUE_BYTES, _INSTRUCTION_BYTES, _ROWS_OF_CODE = 24, 4, 3
 
+#: Bytes of code by which classes of blocks differ.
+_CODE_CLASS = 256
+
 #: ABOARD_DEPTHWISE_ROWS of the header.
 _ADDRESSES = 16
 
@@ -93,9 +99,16 @@ def by_inputs(node: Node, target: Target | None = None) -> bool:
 
     That pays if pixels share inputs, and the weights fit in the registers, of which Thumb-1 has eight.
     """
-    width = window(node)[1]
+    width, stride, dilation = window(node)[1], attributes(node).strides[1], attributes(node).dilations[1]
     shared = _inputs(node, INPUTS_BLOCK) < INPUTS_BLOCK * width
-    return shared and width <= KEPT and (target is None or "arm_thumb1" not in target.keys)
+    short = (INPUTS_BLOCK - 1) * stride + (width - 1) * dilation < _SPAN
+    return shared and short and width <= KEPT and (target is None or "arm_thumb1" not in target.keys)
+
+
+def _code_variant(node: Node, target: Target) -> str:
+    """Returns what sets the size of the code: copies of rows, and the class of the block's size."""
+    blocks = -(-block(node, target) * _pixel_bytes(node) // _CODE_CLASS)
+    return f"buffered={int(_buffered(node)[1] > 0)} blocks={blocks}"
 
 
 def block_params(node: Node, target: Target) -> Mapping[str, Literal]:
@@ -235,7 +248,7 @@ class PortableS8(Windowed):
                 ScratchArg(scratch, "int8_t *"),
             ),
             rows=y.rows,
-            code_variant=f"buffered={int(buffered_cols > 0)}",
+            code_variant=_code_variant(node, target),
             slow_epilogue=params_of_epilogue["fast"] != SINGLE_ROUNDING,
             loops=_loops(node, target),
             # One shared function for every geometry would be larger than instances for a few.
