@@ -8,6 +8,8 @@ weights [1, height, width, outputs] of one are the weights [outputs, height, wid
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,7 +19,7 @@ from typing_extensions import override
 from aboard.ir import Graph, Node, Tensor, TensorType
 from aboard.ir.rewriting import free_name
 from aboard.kernels.select import strategy
-from aboard.kernels.select.cost_model import cost
+from aboard.kernels.select.cost_model import KernelCost, cost
 from aboard.kernels.select.price import flash_price
 from aboard.passes.contract import Pass
 from aboard.passes.registry import register
@@ -29,7 +31,7 @@ _OUTPUTS = {"conv2d": 0, "depthwise_conv2d": 3}
 _OTHER = {"conv2d": "depthwise_conv2d", "depthwise_conv2d": "conv2d"}
 
 #: Largest share of the cost at which a node changes. The errors of two predictions are a few percent.
-_CLEARLY = 0.95
+_CLEARLY = 0.97
 
 
 @register
@@ -64,8 +66,14 @@ class DepthwiseForm(Pass):
             return []
         target = Target({"kind": "c", "mcpu": self.core, "opt": self.opt})
         price = _flash_price(graph, target)
-        found = [(node, _other_form(graph, node)) for node in nodes]
-        return [(node, made) for node, made in found if _is_better(made, node, target, price)]
+        uses = Counter(key for node in graph.nodes for key in _pieces(node, target, price))
+        found = []
+        for node in nodes:
+            there = uses - Counter(_pieces(node, target, price))
+            made = _other_form(graph, node)
+            if _is_better(made, node, target, price, there):
+                found.append((node, made))
+        return found
 
 
 def _has_two_forms(node: Node) -> bool:
@@ -90,20 +98,36 @@ def _flash_price(graph: Graph, target: Target) -> float:
     """Returns what a byte of flash must save in this model: the shorter its inference, the less."""
     if target.opt != "balanced":
         return flash_price(target)
-    times = [_least_cost(node, target, 0.0) for node in graph.nodes]
-    return flash_price(target, sum(time for time in times if time is not None))
+    found = [_cheapest(node, target, 0.0) for node in graph.nodes]
+    return flash_price(target, sum(each.time for each in found if each is not None))
 
 
-def _is_better(made: Node, node: Node, target: Target, price: float) -> bool:
-    before, after = (_least_cost(each, target, price) for each in (node, made))
+def _is_better(made: Node, node: Node, target: Target, price: float, there: Collection[str]) -> bool:
+    """Returns whether a form clearly costs less than another, where other nodes pay for some pieces of flash."""
+    before, after = (_least_cost(each, target, price, there) for each in (node, made))
     return before is not None and after is not None and after < _CLEARLY * before
 
 
-def _least_cost(node: Node, target: Target, price: float) -> float | None:
-    """Returns the cost of a node with the best kernel at a price of flash; None where no kernel can compute it."""
+def _least_cost(node: Node, target: Target, price: float, there: Collection[str]) -> float | None:
+    found = _cheapest(node, target, price, there)
+    return None if found is None else _priced(found, price, there)
+
+
+def _pieces(node: Node, target: Target, price: float) -> Collection[str]:
+    """Returns the pieces of flash of a node's best kernel alone."""
+    found = _cheapest(node, target, price)
+    return () if found is None else found.flash.keys()
+
+
+def _cheapest(node: Node, target: Target, price: float, there: Collection[str] = ()) -> KernelCost | None:
+    """Returns the least cost of a node at a price of flash; None where no kernel can compute it."""
     explained = strategy.explain(node, target)
     if explained.chosen is None:
         return None
     compared = [each.cost for each in explained.candidates if each.cost is not None]
     costs = compared or [cost(node, explained.chosen.implementation, target)]
-    return min(found.time + price * found.flash_bytes for found in costs)
+    return min(costs, key=lambda each: _priced(each, price, there))
+
+
+def _priced(found: KernelCost, price: float, there: Collection[str]) -> float:
+    return found.time + price * sum(size for key, size in found.flash.items() if key not in there)
