@@ -56,6 +56,6 @@ def test_who_computes_few_channels() -> None:
     five = dataclasses.replace(layer, shape_weights=(5, 64), shape_out=(1, 5))
     (node,) = load(five.model(), name="model").nodes
     assert few().refuses(node, M3) == "is for at most 4 channels"
-    assert [choose(node, target).implementation.name for target in (M0, M3)] == ["thumb1_s8", "mla_s8"]
+    assert [choose(node, target).implementation.name for target in (M0, M3)] == ["thumb1_s8", "mla_rows_s8"]
     hybrid = dataclasses.replace(layer, form="hybrid")
     assert few().refuses(load(hybrid.model(), name="model").nodes[0], M3) == "is for int8"
