@@ -152,8 +152,7 @@ ABOARD_INLINE void aboard_conv2d_mla_epilogue(const aboard_conv2d_mla_t *p, aboa
         one.y0 = last[0];
         one.y1 = last[1];
         one.end = last[0] + ABOARD_MLA_BLOCK;
-        one.weights +=
-            whole / ABOARD_MLA_BLOCK * aboard_mla_block_words(ABOARD_MLA_BLOCK, job->steps, p->single_rounding != 0);
+        one.weights += aboard_mla_words(whole, job->steps, p->single_rounding != 0);
         if (rest <= ABOARD_MLA_SMALL_BLOCK) {
             small_pair(&one);
         } else {
@@ -248,12 +247,9 @@ ABOARD_INLINE void aboard_conv2d_mla(const aboard_conv2d_mla_t *p, const int8_t 
     const int32_t depth = s->in.channels / s->groups;
     const int32_t channels = s->out.channels / s->groups;
     const int32_t count = aboard_conv2d_mla_words(s);
-    const int32_t rest = channels % ABOARD_MLA_BLOCK;
-    const bool single = p->single_rounding != 0;
-    const int32_t small = rest <= ABOARD_MLA_SMALL_BLOCK ? ABOARD_MLA_SMALL_BLOCK : ABOARD_MLA_BLOCK;
-    const int32_t group_words =
-        channels / ABOARD_MLA_BLOCK * aboard_mla_block_words(ABOARD_MLA_BLOCK, count / 2, single) +
-        (rest > 0 ? aboard_mla_block_words(small, count / 2, single) : 0);
+    /* Three channels at the end fill a block, one fills a small block: both are a multiple of two. */
+    const int32_t filled = (channels + 1) / ABOARD_MLA_SMALL_BLOCK * ABOARD_MLA_SMALL_BLOCK;
+    const int32_t group_words = aboard_mla_words(filled, count / 2, p->single_rounding != 0);
     /* The tap after an odd number of taps, with weights of 0. */
     words[count - 1] = 0;
     for (int32_t group = 0; group < s->groups; ++group) {

@@ -62,8 +62,8 @@ typedef struct {
                                rounding the shift. */
 } aboard_mla_pair_t;
 
-/** Words of a block of channels: of ABOARD_MLA_BLOCK or ABOARD_MLA_SMALL_BLOCK. */
-ABOARD_INLINE int32_t aboard_mla_block_words(int32_t channels, int32_t steps, bool single) {
+/** Words of channels in whole blocks, which have the same number for each channel. */
+ABOARD_INLINE int32_t aboard_mla_words(int32_t channels, int32_t steps, bool single) {
     const int32_t constants = single ? ABOARD_MLA_SINGLE_WORDS : ABOARD_MLA_DOUBLE_WORDS;
     return channels * (ABOARD_MLA_HEAD_WORDS + constants) + channels * steps / 2;
 }
@@ -172,7 +172,8 @@ ABOARD_NAKED void aboard_mla_pair_double(const aboard_mla_pair_t *p ABOARD_UNUSE
         ABOARD_MLA_DOUBLE("r12", "lr")
         ABOARD_MLA_PAIR_TAIL);
 }
-/** Frame: y0, y1. Inputs in r4 to r12, weights in r5, both sums of two channels in r6 to r9. */
+
+/** Frame: y0, y1. Inputs from r4 and their end in r12, weights from r5, both sums of two channels in r6 to r9. */
 #define ABOARD_MLA_SMALL_HEAD                                          \
     "push {r4-r11, lr}\n"                                              \
     "ldm r0, {r6-r11, r12}\n"                                          \
@@ -271,7 +272,7 @@ ABOARD_INLINE void aboard_mla_pair(const aboard_mla_pair_t *p, bool single) {
     const int32_t *head = p->weights;
     for (int32_t n = 0; p->y0 + n != p->end; n += ABOARD_MLA_BLOCK) {
         aboard_mla_pair_block(p, head, p->y0 + n, p->y1 + n, ABOARD_MLA_BLOCK, single);
-        head += aboard_mla_block_words(ABOARD_MLA_BLOCK, p->steps, single);
+        head += aboard_mla_words(ABOARD_MLA_BLOCK, p->steps, single);
     }
 }
 
