@@ -54,13 +54,19 @@ def _blocks(part: RequantisedLayer, block: int) -> Array:
     return np.concatenate([starts, streams, _epilogue(part, block)], 1).reshape(-1)
 
 
-def rows(part: RequantisedLayer) -> Array:
-    """Returns the words of `aboard_mla_sample_t`: [blocks of four channels, words]."""
+def rows(part: RequantisedLayer, *, each: bool) -> Array:
+    """Returns the words of `aboard_mla_sample_t`: [blocks of four channels, words].
+
+    Args:
+        part: The layer.
+        each: True if the constants of each channel follow the weights of its block.
+    """
     taps = filled(part.weights, BLOCK).astype(np.int8)
     count = len(taps) // BLOCK
     starts = _words(filled(part.bias, BLOCK)).reshape(count, BLOCK)
     streams = np.ascontiguousarray(taps.reshape(count, BLOCK, -1).swapaxes(1, 2)).reshape(count, -1).view("<i4")
-    return np.ascontiguousarray(np.concatenate([starts, streams, _epilogue(part, BLOCK)], 1))
+    parts = [starts, streams]
+    return np.ascontiguousarray(np.concatenate([*parts, _epilogue(part, BLOCK)] if each else parts, 1))
 
 
 def _epilogue(part: RequantisedLayer, block: int) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 from typing_extensions import override
@@ -52,23 +53,36 @@ class MlaRowsS8(Implementation):
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
-        layer = _layer(node)
+        layer, each = _layer(node)
+        constants = {name: 0 if each else int(getattr(layer, name)[0]) for name in ("factor", "constant", "shift")}
         return KernelCall(
             header="arm_mla/fully_connected_rows.h",
             function="aboard_fully_connected_mla_rows",
             params_type="aboard_fully_connected_mla_rows_t",
-            params={**shape_params(node, outputs[0]), **layer.params},
+            params={**shape_params(node, outputs[0]), **layer.params, "each": int(each), **constants},
             arguments=(
                 InputArg(0, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
-                ConstantArg(PackedConstant("weights", dot.rows(layer), form="int8")),
+                ConstantArg(PackedConstant("weights", dot.rows(layer, each=each), form="int8")),
             ),
             rows=outputs[0].rows,
-            code_variant=f"single_rounding={int(layer.is_single_rounding)}",
+            code_variant=f"each={int(each)} single_rounding={int(layer.is_single_rounding)}",
             slow_epilogue=not layer.is_single_rounding,
             loops=loops.of_matrix(node, dot.BLOCK),
         )
 
 
-def _layer(node: Node) -> RequantisedLayer:
-    return requantised(node, op.attributes(node).activation, op.AXIS, dot.SINGLE_SHIFT, swar=False, half=0)
+def _layer(node: Node) -> tuple[RequantisedLayer, bool]:
+    """Returns the layer, and whether each channel has constants of its own.
+
+    A layer with one scale has them too if its sums are too large together.
+
+    Raises:
+        UnsupportedNodeError: The layer has no such form.
+    """
+    activation = op.attributes(node).activation
+    if not packing.differ(node):
+        with contextlib.suppress(UnsupportedNodeError):
+            shift = dot.SINGLE_SHIFT
+            return requantised(node, activation, op.AXIS, shift, per_channel=False, swar=False, half=0), False
+    return requantised(node, activation, op.AXIS, dot.SINGLE_SHIFT, swar=False, half=0), True
