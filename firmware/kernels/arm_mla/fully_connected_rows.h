@@ -223,12 +223,16 @@ ABOARD_SHARED void aboard_mla_sample_each_double(const aboard_mla_sample_t *p) {
 
 #endif
 
-/** One of the functions above; a literal choice links the others no code. */
+/** One of the functions above. Calls by name, so that tools see what parameters that are read at run time link. */
 ABOARD_INLINE void aboard_mla_sample_of(const aboard_fully_connected_mla_rows_t *p, const aboard_mla_sample_t *job) {
-    if (p->each) {
-        (p->single_rounding ? aboard_mla_sample_each_single : aboard_mla_sample_each_double)(job);
+    if (p->each && p->single_rounding) {
+        aboard_mla_sample_each_single(job);
+    } else if (p->each) {
+        aboard_mla_sample_each_double(job);
+    } else if (p->single_rounding) {
+        aboard_mla_sample_single(job);
     } else {
-        (p->single_rounding ? aboard_mla_sample_single : aboard_mla_sample_double)(job);
+        aboard_mla_sample_double(job);
     }
 }
 

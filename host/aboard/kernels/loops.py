@@ -36,7 +36,9 @@ def of_matrix(node: Node, block: int, *, widened: bool = False) -> int:
     return prod(node.output.shape) // channels * sample
 
 
-def of_pixel_pairs(node: Node, block: int, taps: int, single: int = 0, call: int = 0, words: bool = False) -> int:
+def of_pixel_pairs(
+    node: Node, block: int, taps: int, single: int = 0, run: int = 0, call: int = 0, words: bool = False
+) -> int:
     """Returns the work of a conv2d that copies the windows of two pixels, and computes blocks of channels of both.
 
     Args:
@@ -44,12 +46,16 @@ def of_pixel_pairs(node: Node, block: int, taps: int, single: int = 0, call: int
         block: Channels at once.
         taps: Taps of a result, with those that are padded.
         single: Work of copying a byte of a window with gaps or padding, if these are copied one by one.
+        run: Work of each run of bytes of such a window.
         call: Work of a pixel, if two are a call of their own and not all pixels of a row together.
         words: The last bytes of a run are copied as a word.
     """
     pixels, count = prod(node.output.shape[:3]), groups(node)
     results = _padded(pixels, 2) * count * _padded(node.output.shape[3] // count, block)
-    copied = 0 if _is_pixel(node) else pixels * _copies(node, words=words) + single * _with_gaps(node)
+    copied = 0 if _is_pixel(node) else pixels * _copies(node, words=words)
+    if single or run:
+        bytes_each = prod(conv2d.window(node)) * node.input(INPUT).shape[3]
+        copied += _with_gaps(node) * (single * bytes_each + run * _runs(node))
     return results * (taps + RESULT) + copied + call * pixels * count
 
 
@@ -69,15 +75,20 @@ def _is_dense(node: Node) -> bool:
 
 def _copies(node: Node, *, words: bool) -> int:
     """Returns the work of copying the window of a pixel, run by run."""
-    count, (height, width) = groups(node), conv2d.window(node)
-    depth = node.input(INPUT).shape[3] // count
-    run = width * depth if _is_dense(node) else depth
+    depth = node.input(INPUT).shape[3] // groups(node)
+    run = conv2d.window(node)[1] * depth if _is_dense(node) else depth
     whole, rest = divmod(run + 3 if words else run, 4)
-    return height * (1 if _is_dense(node) else width) * count * (_RUN + _WORD * whole + (0 if words else _BYTE * rest))
+    return _runs(node) * (_RUN + _WORD * whole + (0 if words else _BYTE * rest))
+
+
+def _runs(node: Node) -> int:
+    """Returns the runs of bytes of a window."""
+    height, width = conv2d.window(node)
+    return height * (1 if _is_dense(node) else width) * groups(node)
 
 
 def _with_gaps(node: Node) -> int:
-    """Returns the bytes of all windows whose rows have gaps, or that are partly padding."""
+    """Returns the windows whose rows have gaps, or that are partly padding."""
     attrs, results = conv2d.attributes(node), node.output.shape[1:3]
     axes = zip(
         node.input(INPUT).shape[1:3],
@@ -93,4 +104,4 @@ def _with_gaps(node: Node) -> int:
         for size, count, taps, step, gap, before in axes
     )
     whole = rows * cols if _is_dense(node) else 0
-    return node.output.shape[0] * (prod(results) - whole) * prod(conv2d.window(node)) * node.input(INPUT).shape[3]
+    return node.output.shape[0] * (prod(results) - whole)

@@ -81,7 +81,7 @@ class MlaS8(PixelPairs):
             rows=y.rows,
             code_variant=f"single_rounding={int(layer.is_single_rounding)} {_block_kinds(node)}",
             slow_epilogue=not layer.is_single_rounding,
-            loops=loops.of_pixel_pairs(node, dot.SMALL_BLOCK, taps + taps % 2, single=4),
+            loops=loops.of_pixel_pairs(node, dot.SMALL_BLOCK, taps + taps % 2, single=4, run=15),
         )
 
 

@@ -43,8 +43,6 @@ class MlaRowsS8(Implementation):
         reason = packing.refusal(node, Precision.INT8, op.AXIS)
         if reason is not None:
             return reason
-        if target.opt == "size":
-            return "takes more flash (-opt=size)"
         try:
             _layer(node)
         except UnsupportedNodeError as error:
