@@ -117,16 +117,15 @@ ABOARD_NAKED const uint32_t *aboard_dsp_large_four(const uint32_t *weights ABOAR
  */
 ABOARD_NAKED uint32_t aboard_dsp_large_one(const uint32_t *weights ABOARD_UNUSED, const int8_t *x ABOARD_UNUSED,
                                            int32_t tap_groups ABOARD_UNUSED, uint32_t sum ABOARD_UNUSED) {
-    /* An odd tap group first; then two at a time, 16 instructions of 4 bytes. */
+    /* An odd tap group first, which keeps the flags; then two at a time, 16 instructions of 4 bytes. */
     __asm__ volatile(
-        "push {r4-r9}\n"
-        "tst r2, #1\n"
-        "beq.n 2f\n"
-        "ldr r4, [r1], #4\n ldr r6, [r0], #4\n"
-        "sxtb16 r8, r4\n sxtb16 r9, r6\n sxtb16 r4, r4, ror #8\n sxtb16 r6, r6, ror #8\n"
-        "smlad r3, r8, r9, r3\n smlad r3, r4, r6, r3\n"
-        "2:\n"
+        "push {r4-r8}\n"
         "lsrs r2, r2, #1\n"
+        "bcc.n 2f\n"
+        "ldr r4, [r1], #4\n ldr r6, [r0], #4\n"
+        "sxtb16 r8, r4\n sxtb16 r12, r6\n sxtb16 r4, r4, ror #8\n sxtb16 r6, r6, ror #8\n"
+        "smlad r3, r8, r12, r3\n smlad r3, r4, r6, r3\n"
+        "2:\n"
         "beq.w 3f\n"
         ".if " ABOARD_DSP_LARGE_ONE_STEPS " > 1\n"
         "rsb r4, r2, #0\n"
@@ -143,16 +142,16 @@ ABOARD_NAKED uint32_t aboard_dsp_large_one(const uint32_t *weights ABOARD_UNUSED
         "1:\n"
         ".rept " ABOARD_DSP_LARGE_ONE_STEPS "\n"
         "ldr r4, [r1], #4\n ldr r5, [r1], #4\n ldr r6, [r0], #4\n ldr r7, [r0], #4\n"
-        "sxtb16 r8, r4\n sxtb16 r9, r6\n sxtb16 r4, r4, ror #8\n sxtb16 r6, r6, ror #8\n"
-        "smlad r3, r8, r9, r3\n smlad r3, r4, r6, r3\n"
-        "sxtb16 r8, r5\n sxtb16 r9, r7\n sxtb16 r5, r5, ror #8\n sxtb16 r7, r7, ror #8\n"
-        "smlad r3, r8, r9, r3\n smlad r3, r5, r7, r3\n"
+        "sxtb16 r8, r4\n sxtb16 r12, r6\n sxtb16 r4, r4, ror #8\n sxtb16 r6, r6, ror #8\n"
+        "smlad r3, r8, r12, r3\n smlad r3, r4, r6, r3\n"
+        "sxtb16 r8, r5\n sxtb16 r12, r7\n sxtb16 r5, r5, ror #8\n sxtb16 r7, r7, ror #8\n"
+        "smlad r3, r8, r12, r3\n smlad r3, r5, r7, r3\n"
         ".endr\n"
         "cmp r1, r2\n"
         "bne.w 1b\n"
         "3:\n"
         "mov r0, r3\n"
-        "pop {r4-r9}\n"
+        "pop {r4-r8}\n"
         "bx lr\n");
 }
 /* clang-format on */
