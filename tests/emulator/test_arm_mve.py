@@ -37,16 +37,17 @@ def check(
     with_helium: bool = True,
     toolchain: str = "arm-none-eabi-gcc",
     kernel: str = MVE,
+    rule: strategy.Rule | None = None,
 ) -> None:
     """Fails unless all models, in one image, give the reference's bytes, with a kernel for Helium alone or without.
 
     Every other model is for speed: with loops whose flash small models are not worth.
     """
 
-    def rule(explained: strategy.Explanation) -> Implementation | None:
+    def named(explained: strategy.Explanation) -> Implementation | None:
         return next((c.implementation for c in explained.candidates if c.implementation.name == kernel), None)
 
-    with strategy.forced(rule if kernel != MVE else preferred(kernel)):
+    with strategy.forced(rule or (named if kernel != MVE else preferred(kernel))):
         modules = [
             aboard.compile(model, target=f"c -hardware={BOARD} -opt={OPTIONS[i % 2]}", name=f"m{i}")
             for i, (model, _) in enumerate(cases)
@@ -82,6 +83,16 @@ def test_depthwise_images_whose_lines_share_groups(drawn: list[Layer]) -> None:
 
 def test_images_with_every_number_of_last_results() -> None:
     check([(layer.model(), layer.input()) for layer in mve_layers.shared_images()])
+
+
+def test_images_whose_channels_are_packed_four_at_a_time() -> None:
+    def rule(explained: strategy.Explanation) -> Implementation:
+        (found,) = (c.implementation for c in explained.candidates if c.implementation.name == MVE)
+        few = found.in_less_scratch(explained.node)
+        assert few is not None
+        return few
+
+    check([(layer.model(), layer.input()) for layer in mve_layers.images_of_few_lines()], rule=rule)
 
 
 def test_line_buffers_of_several_rows() -> None:

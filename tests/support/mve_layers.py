@@ -224,6 +224,14 @@ def shared_images() -> list[Layer]:
     return layers
 
 
+def images_of_few_lines() -> list[Layer]:
+    """Returns depthwise layers whose lines are packed all together: one to three strips, any rest of four pixels."""
+    sizes = [(25, 5), (4, 1), (5, 2), (6, 3), (7, 4), (10, 6), (3, 9), (2, 14)]
+    channels = [16, 32, 48, 16, 16, 32, 16, 16]
+    layers = [_depthwise(size, (3, 3), count) for size, count in zip(sizes, channels, strict=True)]
+    return [*layers, _depthwise((19, 7), (3, 3), 16, "VALID"), _depthwise((3, 12), (2, 3), 16, "VALID")]
+
+
 def windowed() -> st.SearchStrategy[Layer]:
     """Draws a layer with a window, of any kind and form."""
     return st.one_of(
@@ -278,6 +286,7 @@ def forms() -> dict[str, tuple[Layer, str, dict[str, int]]]:
         "sixteen channels": (_depthwise((8, 9), (5, 5), 20), channels, {"pixel": 16}),
         "several pixels in a vector": (_depthwise((8, 9), (5, 5), 4), channels, {"pixel": 4}),
         "images of words": (_depthwise((8, 9), (3, 3), 20), words, {"form": 0, "slab": 5}),
+        "images of few lines": (_depthwise((25, 5), (3, 3), 32), words, {"form": 0, "slab": 3, "columns": 1}),
         "two lines of words": (_depthwise((19, 45), (3, 3), 20), words, {"form": 0, "lines": 2, "slab": 1}),
         "windows of words": (_depthwise((13, 40), (4, 4), 20), words, {"form": 1, "lines": 2, "slab": 1}),
         "windows of several vectors": (_depthwise((13, 12), (7, 6), 33), parts, {"form": 3, "lines": 1, "slab": 1}),

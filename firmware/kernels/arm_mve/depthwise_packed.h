@@ -188,8 +188,8 @@ ABOARD_INLINE void aboard_depthwise_packed_images(const aboard_depthwise_packed_
     for (int32_t image = 0; image < p->images; ++image) {
         const int8_t *record = records;
         ABOARD_UNROLL(1)
-        for (int32_t n = 0; n < p->channels; n += ABOARD_DEPTHWISE_PACKED_BLOCK) {
-            const int32_t channels = ABOARD_MIN(p->channels - n, ABOARD_DEPTHWISE_PACKED_BLOCK);
+        for (int32_t n = 0; n < p->channels; n += p->words) {
+            const int32_t channels = ABOARD_MIN(p->channels - n, p->words);
             int8_t *y = out + n * p->multiplier;
             aboard_depthwise_packed_strips_of(p, in + n, 0, p->across.outputs, (1u << channels) - 1, padding, scratch);
             ABOARD_UNROLL(1)
@@ -243,8 +243,8 @@ ABOARD_INLINE void aboard_depthwise_packed_mve(const aboard_depthwise_packed_mve
         for (int32_t line = begin; line < end; line += slab) {
             const int32_t lines = ABOARD_MIN(slab, end - line);
             ABOARD_UNROLL(1)
-            for (int32_t n = 0; n < p->channels; n += ABOARD_DEPTHWISE_PACKED_BLOCK) {
-                const int32_t channels = ABOARD_MIN(p->channels - n, ABOARD_DEPTHWISE_PACKED_BLOCK);
+            for (int32_t n = 0; n < p->channels; n += p->words) {
+                const int32_t channels = ABOARD_MIN(p->channels - n, p->words);
                 aboard_depthwise_packed_strips_of(p, in + n, line, lines, (1u << channels) - 1, padding, scratch);
                 aboard_depthwise_packed_block(p, scratch, line, lines, channels,
                                               records + n * p->multiplier * aboard_depthwise_packed_record(p), &tables,

@@ -61,9 +61,10 @@ typedef struct {
     int32_t image_out;  /**< Bytes from one image of the result to the next. */
     int32_t channels;   /**< Channels of the input. */
     int32_t multiplier; /**< Channels of the result for each channel of the input. */
-    int32_t words;  /**< Words per place of a strip: 16; the number of channels if a vector contains several pixels. */
-    int32_t places; /**< Words of a channel in a strip. */
-    int32_t zero_point;             /**< Zero point of the input, and value of padding. */
+    int32_t words;      /**< Words per place of a strip, one of each channel that is packed at once: 16; the number of
+                             channels if a vector contains several pixels; 4 for less scratch, with `columns`. */
+    int32_t places;     /**< Words of a channel in a strip. */
+    int32_t zero_point; /**< Zero point of the input, and value of padding. */
     aboard_mve_epilogue_t epilogue; /**< ABOARD_MVE_SINGLE_ROUNDING or ABOARD_MVE_RIGHT, without limits. */
 } aboard_depthwise_packed_mve_t;
 
@@ -109,7 +110,8 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_pitch(const aboard_depthwise_packe
 
 /** Bytes of a strip; the last vector of several pixels may exceed the last place. */
 ABOARD_INLINE int32_t aboard_depthwise_packed_strip(const aboard_depthwise_packed_mve_t *p) {
-    return p->places * aboard_depthwise_packed_pitch(p) + 4 * (ABOARD_DEPTHWISE_PACKED_BLOCK - p->words);
+    const int32_t excess = p->columns ? 0 : 4 * (ABOARD_DEPTHWISE_PACKED_BLOCK - p->words);
+    return p->places * aboard_depthwise_packed_pitch(p) + excess;
 }
 
 /** Strips that `lines` lines need. */

@@ -171,6 +171,7 @@ def _explained(module: Module, trade: Trade) -> ExplainInfo:
                 ram_lower_bound_bytes=each.bound_bytes,
                 cascades=[CascadeInfo(first=first, last=last) for first, last in each.cascades],
                 extra_stripes=each.extra_stripes,
+                less_scratch=each.less_scratch,
                 predicted_instructions=each.instructions,
                 taken=each.taken,
             )

@@ -56,6 +56,9 @@ class ScheduleInfo(Result):
     )
     cascades: list[CascadeInfo]
     extra_stripes: int = Field(description="Number of kernel calls beyond one call for each layer.")
+    less_scratch: bool = Field(
+        description="Its kernels have the forms with the least scratch, and the module has others."
+    )
     predicted_instructions: int = Field(description="Predicted instructions of the host.")
     taken: bool
 

@@ -10,7 +10,7 @@ is accepted, the code is the code for `-opt=balanced`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -132,7 +132,10 @@ def least(graph: Graph, source: Target) -> Scheduled:
     Raises:
         CapacityError: The schedule does not fit the arenas, or the model needs more than `-flash-max`.
     """
-    return _within_flash(graph, source, Aim.LEAST, DEFAULTS)
+    found = _within_flash(graph, source, Aim.LEAST, DEFAULTS)
+    if not _has_less_scratch(graph, source, DEFAULTS):
+        return found
+    return min(found, _within_flash(graph, source, Aim.LEAST, DEFAULTS, less_scratch=True), key=lambda f: f.layout.ram)
 
 
 def _balanced(target: Target) -> Target:
@@ -143,7 +146,7 @@ def _smallest(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:
     """Returns the first schedule for `-opt=size` that certainly needs no more than the schedule for `-opt=balanced`.
 
     Where `-opt=balanced` has no cascades, it certainly needs no more than the kernels of `-opt=balanced` in cascades,
-    if these do not take much longer.
+    or with less scratch, if these do not take much longer.
     """
     balanced, bar, errors, most = _balanced(target), None, [], math.inf
     try:
@@ -151,9 +154,9 @@ def _smallest(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:
         if aims.aim(balanced) is Aim.PLAIN:
             most = MOST_INSTRUCTIONS * bar.instructions
             # Less RAM may cost the flash that the code of cascades takes.
-            cascaded = _within_ram(graph, balanced, Aim.NEAR_LEAST, tuning)
-            if cascaded.layout.ram < bar.layout.ram and cascaded.instructions <= most:
-                bar = cascaded
+            for found in _with_less_ram(graph, balanced, tuning):
+                if found.layout.ram < bar.layout.ram and found.instructions <= most:
+                    bar = found
     except CapacityError as error:
         errors.append(error)
     for aim in dict.fromkeys((Aim.LEAST, aims.aim(balanced), Aim.PLAIN)):
@@ -170,16 +173,50 @@ def _smallest(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:
     raise min(errors[1:] + errors[:1], key=lambda error: error.least_bytes or math.inf)
 
 
+def _with_less_ram(graph: Graph, target: Target, tuning: Tuning) -> Iterator[Scheduled]:
+    """Yields a schedule in cascades, one with kernels that need less scratch, and one with both."""
+    yield _within_ram(graph, target, Aim.NEAR_LEAST, tuning)
+    if _has_less_scratch(graph, target, tuning):
+        for aim in (Aim.PLAIN, Aim.NEAR_LEAST):
+            yield _within_flash(graph, target, aim, tuning, less_scratch=True)
+
+
+def _has_less_scratch(graph: Graph, target: Target, tuning: Tuning) -> bool:
+    """True if a kernel of a graph has a form that needs less scratch, which a tuning does not bind."""
+    chosen = {} if tuning.is_binding else _chosen(graph, target, tuning, target.flash_max)
+    return any(implementation.in_less_scratch(node) is not None for node, implementation in chosen.items())
+
+
 def _within_ram(graph: Graph, target: Target, aim: Aim, tuning: Tuning) -> Scheduled:
-    """Returns the schedule for an objective, or one with less RAM if the first exceeds `-ram-max`."""
-    limit = target.ram_max
-    if limit is None:
+    """Returns the schedule for an objective, or one with less RAM if the first exceeds `-ram-max`.
+
+    For a limit, kernels with less scratch are taken where they are faster than cascades.
+    """
+    if target.ram_max is None:
         return _within_flash(graph, target, aim, tuning)
+    found, errors = list[Scheduled](), list[CapacityError]()
+    for less_scratch in (False, True):
+        if less_scratch and not _has_less_scratch(graph, target, tuning):
+            break
+        try:
+            found.append(_within_limit(graph, target, aim, tuning, less_scratch=less_scratch))
+        except CapacityError as error:
+            errors.append(error)
+        if found and not found[0].program.assignment.cascades:
+            break
+    if found:
+        return min(found, key=lambda each: each.instructions)
+    raise min(errors, key=lambda error: error.least_bytes or math.inf)
+
+
+def _within_limit(graph: Graph, target: Target, aim: Aim, tuning: Tuning, *, less_scratch: bool) -> Scheduled:
+    """Returns the schedule for an objective, or one with less RAM if the first exceeds `-ram-max`."""
+    limit = target.ram_max or 0
     needed, problem = math.inf, None
     # Searches are not exhaustive: the search with slack sometimes needs less RAM than the search for the least.
     for each in dict.fromkeys((aim, Aim.LEAST, Aim.NEAR_LEAST)):
         try:
-            found = _within_flash(graph, target, each, tuning)
+            found = _within_flash(graph, target, each, tuning, less_scratch=less_scratch)
         except CapacityError as error:
             problem = error
             continue
@@ -209,18 +246,25 @@ def too_little_ram(name: str, limit: int | None, needed: int, other: str = "take
     )
 
 
-def _within_flash(graph: Graph, target: Target, aim: Aim, tuning: Tuning) -> Scheduled:
-    """Returns the first schedule within `-flash-max`, as predicted, from choices of less and less flash."""
+def _within_flash(graph: Graph, target: Target, aim: Aim, tuning: Tuning, *, less_scratch: bool = False) -> Scheduled:
+    """Returns the first schedule within `-flash-max`, as predicted, from choices of less and less flash.
+
+    Args:
+        graph: As for `fit`.
+        target: Likewise.
+        aim: The objective.
+        tuning: As for `fit`.
+        less_scratch: True for the forms of kernels with the least scratch.
+    """
     limit, size, beside = target.flash_max, 0, 0
     for attempt in range(_FLASH_ATTEMPTS):
         last = attempt == _FLASH_ATTEMPTS - 1
-        choices = strategy.choose_all(graph, target, None if limit is None else 0 if last else limit - beside)
-        best = {node: choice.implementation for node, choice in choices.items()}
-        chosen = tunable.tuned(best, target, tuning)
+        chosen = _chosen(graph, target, tuning, None if limit is None else 0 if last else limit - beside)
         cascades, code_in_ram = _given(graph, target, tuning)
         bodies = _with_bodies(graph, chosen, target, aim)
         calls = Calls(bodies, target, cascades=cascades, code_in_ram=code_in_ram)
-        found = replace(scheduled.best(graph, calls, aim), nodes=tuple(graph.nodes))
+        calls = calls.in_less_scratch() or calls if less_scratch else calls
+        found = replace(scheduled.best(graph, calls, aim), nodes=tuple(graph.nodes), less_scratch=less_scratch)
         size = found.flash
         if limit is None or size <= limit:
             return found
@@ -231,6 +275,12 @@ def _within_flash(graph: Graph, target: Target, aim: Aim, tuning: Tuning) -> Sch
         f"{graph.name}: needs more flash than -flash-max allows, got {size} bytes as predicted, expected at most "
         f"{limit}: {size - (limit or 0)} too many. Raise -flash-max, {smaller}or take a smaller model"
     )
+
+
+def _chosen(graph: Graph, target: Target, tuning: Tuning, flash: int | None) -> dict[Node, Implementation]:
+    """Returns the kernels of a graph for some bytes of flash, at the points of a tuning."""
+    choices = strategy.choose_all(graph, target, flash)
+    return tunable.tuned({node: choice.implementation for node, choice in choices.items()}, target, tuning)
 
 
 def _given(graph: Graph, target: Target, tuning: Tuning) -> tuple[GivenCascades | None, bool]:

@@ -95,7 +95,7 @@ class Module:
             ProjectError: The module was read from a folder.
         """
         taken = self.schedule()
-        rule = aims.rule(self.target, taken.aim)
+        rule = aims.rule(self.target, taken.aim, less_scratch=taken.less_scratch)
         return trade.weigh(taken.program.graph, taken.calls, taken.program.assignment, rule)
 
     def save(self, folder: str | Path, force: bool = False) -> Path:

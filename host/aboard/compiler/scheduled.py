@@ -40,6 +40,7 @@ class Scheduled:
         calls: The calls of all nodes. Their target's `-opt` is the `-opt` of the code, which may be `balanced` with
             `-opt=size`.
         aim: The objective of the schedule.
+        less_scratch: True with the forms of kernels that need the least scratch.
         nodes: The nodes in the order of the file, by which cascades are named (`aboard.schedule.spans`).
     """
 
@@ -47,6 +48,7 @@ class Scheduled:
     layout: Layout
     calls: Calls
     aim: Aim
+    less_scratch: bool = False
     nodes: tuple[Node, ...] = ()
 
     @property

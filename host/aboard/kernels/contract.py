@@ -282,6 +282,13 @@ class Implementation(ABC):
         """Returns the value of a knob: as tuned, else the implementation's own choice."""
         return int(self.tuned.values.get(name, default))
 
+    def in_less_scratch(self, node: Node) -> Self | None:
+        """Returns this implementation of a node at the point with the least scratch, which may take more instructions.
+
+        None if its own choice has the least.
+        """
+        return None
+
     def label(self, node: Node) -> str:
         """Returns the name of this implementation of a node in tables."""
         return self.name

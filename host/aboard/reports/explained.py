@@ -140,7 +140,8 @@ def schedules(trade: Trade, width: int) -> str:
 
 
 def _cascades(each: Weighed) -> str:
-    return ", ".join(f"{first}-{last}" for first, last in each.cascades) or "none"
+    cascades = ", ".join(f"{first}-{last}" for first, last in each.cascades) or "none"
+    return f"{cascades}; less scratch" if each.less_scratch else cascades
 
 
 def _change(each: Weighed, taken: Weighed) -> str | None:

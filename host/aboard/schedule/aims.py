@@ -57,12 +57,13 @@ def taken(wanted: Aim, calls: Calls, assignment: BufferAssignment) -> Aim:
     return Aim.TUNED if set(ends) == set(given) else wanted
 
 
-def rule(target: Target, taken: Aim | None = None) -> str:
+def rule(target: Target, taken: Aim | None = None, *, less_scratch: bool = False) -> str:
     """Returns the rule by which a schedule was chosen, in words.
 
     Args:
         target: The target of the code.
         taken: Its objective; None for the first objective of the target.
+        less_scratch: True with the forms of kernels that need the least scratch.
     """
     first = aim(target)
     taken = taken or first
@@ -73,9 +74,11 @@ def rule(target: Target, taken: Aim | None = None) -> str:
         Aim.PLAIN: "no cascades, which is fastest",
         Aim.TUNED: "the cascades that aboard tune found",
     }[taken]
+    if less_scratch:
+        words += ", with kernels of less scratch"
     if taken is Aim.TUNED:
         return words
-    if taken is Aim.NEAR_LEAST and target.opt == "size" and is_plain_by_default(target):
+    if target.opt == "size" and is_plain_by_default(target) and (taken is Aim.NEAR_LEAST or less_scratch):
         return f"{words} (with the kernels of -opt=balanced, since others may take more flash)"
     if taken is not first:
         return f"{words} (as with -opt=balanced, since less RAM would take more flash)"

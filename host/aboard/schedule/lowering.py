@@ -158,6 +158,20 @@ class Calls:
             equal=self.equal,
         )
 
+    def in_less_scratch(self) -> Calls | None:
+        """Returns the same with the forms of kernels that need the least scratch; None if it has them already."""
+        least = {node: kernel.in_less_scratch(node) or kernel for node, kernel in self.implementations.items()}
+        if all(least[node] is kernel for node, kernel in self.implementations.items()):
+            return None
+        return Calls(
+            least,
+            self.target,
+            roll=self.roll,
+            cascades=self.cascades,
+            code_in_ram=self.code_in_ram,
+            equal=self.equal,
+        )
+
     def whole(self, node: Node) -> Call:
         """Returns the call of a node whose operands and results are stored whole and without gaps."""
         inputs = tuple(None if t is None else View.whole(t.shape, t.dtype.bytes) for t in node.inputs)

@@ -24,6 +24,7 @@ class Weighed:
         bound_bytes: Lower bound of the RAM of any plan for it.
         cascades: Indices of the first and the last step of each cascade.
         extra_stripes: Kernel calls beyond one for each step.
+        less_scratch: True with the forms of kernels that need the least scratch, where the module has others.
         instructions: Estimated instructions of the host.
         taken: True for the schedule of the module.
     """
@@ -32,6 +33,7 @@ class Weighed:
     bound_bytes: int
     cascades: tuple[tuple[int, int], ...]
     extra_stripes: int
+    less_scratch: bool
     instructions: int
     taken: bool
 
@@ -63,6 +65,9 @@ def weigh(graph: Graph, calls: Calls, taken: BufferAssignment, rule: str) -> Tra
     if not any(_same(each.cascades, taken.cascades) for each in assignments):
         assignments.append(taken)
     found = [_weighed(graph, calls, each, taken) for each in assignments]
+    less = calls.in_less_scratch()
+    if less is not None:
+        found += [_weighed(graph, less, each, None) for each in search.pareto_front(graph, less)]
     # A plan may need more RAM than its largest step, so a schedule with more stripes is not always smaller.
     best = [each for each in found if each.taken or not any(_dominates(other, each) for other in found)]
     return Trade(rule, tuple(sorted(best, key=lambda w: (-w.ram_bytes, w.instructions))))
@@ -74,14 +79,17 @@ def _dominates(one: Weighed, other: Weighed) -> bool:
     return mine != others and all(a <= b for a, b in zip(mine, others, strict=True))
 
 
-def _weighed(graph: Graph, calls: Calls, assignment: BufferAssignment, taken: BufferAssignment) -> Weighed:
-    is_taken = _same(assignment.cascades, taken.cascades)
-    program, layout = _laid_out(lower(graph, taken if is_taken else assignment, calls), calls, is_taken=is_taken)
+def _weighed(graph: Graph, calls: Calls, assignment: BufferAssignment, taken: BufferAssignment | None) -> Weighed:
+    """Returns a schedule with its costs; `taken` is None for other forms of kernels than those of the module."""
+    is_taken = taken is not None and _same(assignment.cascades, taken.cascades)
+    assigned = taken if taken is not None and is_taken else assignment
+    program, layout = _laid_out(lower(graph, assigned, calls), calls, is_taken=is_taken)
     return Weighed(
         ram_bytes=layout.peak,
         bound_bytes=layout.bound,
         cascades=tuple(_span(cascade.nodes, assignment) for cascade in assignment.cascades),
         extra_stripes=sum(c.stripes_of(node) - 1 for c in assignment.cascades for node in c.nodes),
+        less_scratch=taken is None,
         instructions=instructions(program.steps, assignment, calls.target),
         taken=is_taken,
     )

@@ -53,6 +53,15 @@ def test_what_was_taken_is_weighed_and_costs_what_the_manifest_says(opt: str, mo
     assert members == {index for first, last in taken.cascades for index in range(first, last + 1)}
 
 
+@pytest.mark.parametrize("model", available(["kws"]))
+def test_kernels_of_less_scratch_are_weighed_too(model: str) -> None:
+    found = trade(compiled("c -mcpu=cortex-m55", model)).weighed
+    plain, less = found[:2]
+    assert (plain.cascades, plain.less_scratch, less.cascades, less.less_scratch) == ((), False, (), True)
+    assert less.ram_bytes < 0.75 * plain.ram_bytes
+    assert plain.instructions < less.instructions < 1.02 * plain.instructions
+
+
 @pytest.mark.parametrize("model", available(["digits", "kws", "ic"]))
 def test_each_further_schedule_needs_less_memory_and_more_stripes(model: str) -> None:
     found = trade(compiled(M4, model)).weighed

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from typing_extensions import override
+from typing_extensions import Self, override
 
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
@@ -110,6 +110,7 @@ class MveS8(Implementation):
             *([_SIXTEEN] if _sixteen_at_once(node) else []),
             *(g.name for g in found),
         ]
+        together = [BLOCK] if own is None or self.in_less_scratch(node) is None else [BLOCK, packed.FEW]
         by_rows = [g for g in found if g.across.number == 0 and g.whole_bytes <= MOST_WHOLE_BYTES]
         parts = int(not by_rows[0].whole) if by_rows else 0
         return (
@@ -119,7 +120,20 @@ class MveS8(Implementation):
                 (parts, 1 - parts) if by_rows else (0,),
                 "Lines are copied as needed, not all together.",
             ),
+            Knob("packed", tuple(together), "Channels whose pixels are packed together; fewer need less scratch."),
         )
+
+    @override
+    def in_less_scratch(self, node: Node) -> Self | None:
+        """Four channels are packed together instead of sixteen, if all lines are."""
+        found, x = self._chosen(node), View.whole(node.input(INPUT).shape, 1)
+        if found is None or packed.words(found, x, few=True) != packed.FEW or self._packs_few:
+            return None
+        return self.at(replace(self.tuned, values={**self.tuned.values, "packed": packed.FEW}))
+
+    @property
+    def _packs_few(self) -> bool:
+        return self.knob("packed", BLOCK) == packed.FEW
 
     def _chosen(self, node: Node) -> PackedGeometry | None:
         """Returns the geometry of packed pixels; None for sixteen channels at once."""
@@ -185,7 +199,9 @@ class MveS8(Implementation):
             return _channels_at_once(node, x, y, matrix, result)
         stripes = _in_stripes(x, y)
         pairs = packed.in_pairs(node, found, flash_price(target))
-        params = packed.params(node, found, x, y, result, stripes=stripes, pairs=pairs)
+        words = packed.words(found, x, few=self._packs_few and not stripes)
+        params = packed.params(node, found, x, y, result, stripes=stripes, pairs=pairs, words=words)
+        scratch = packed.scratch_bytes(found, x, stripes=stripes, words=words)
         return KernelCall(
             header=packed.HEADER,
             function=found.function,
@@ -195,7 +211,7 @@ class MveS8(Implementation):
                 InputArg(INPUT, "const int8_t *"),
                 OutputArg(0, "int8_t *"),
                 ConstantArg(records.pack(found, matrix, result)),
-                ScratchArg(Scratch(packed.scratch_bytes(found, x, stripes=stripes), align=BLOCK), "int8_t *"),
+                ScratchArg(Scratch(scratch, align=BLOCK), "int8_t *"),
             ),
             rows=y.rows,
             slow_epilogue=not result.is_single,
@@ -209,8 +225,8 @@ class MveS8(Implementation):
         """Returns the work that `growth` is a factor of: of the whole image, if the same function computes it."""
         chosen = self._chosen(node)
         whole = found if chosen is None or chosen.function != found.function else chosen
-        columns = packed.in_columns(whole, x)
-        return depthwise_loops.of_packed(node, x, whole, result, packed.words(whole, x), pairs=pairs, columns=columns)
+        columns, words = packed.in_columns(whole, x), packed.words(whole, x, few=self._packs_few)
+        return depthwise_loops.of_packed(node, x, whole, result, words, pairs=pairs, columns=columns)
 
 
 def _in_stripes(*views: View) -> bool:

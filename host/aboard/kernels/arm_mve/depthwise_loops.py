@@ -22,6 +22,10 @@ _LOADS = {Packing.FOUR: 4, Packing.ONE: 8, Packing.ONE_AXIS: 2}
 #: Instructions in C around a channel's assembly, and around the packing of a strip.
 _CHANNEL, _STRIP = 6, 60
 
+#: Instructions around the packing of lines together: in a loop over pixels of sixteen channels, in a loop over four
+#: pixels of four channels, and in a block of these.
+_COLUMN, _FEW_COLUMN, _FEW_BLOCK = 2, 6, 25
+
 #: Instructions that pack a vector of four pixels: with literal steps, and in general.
 _STEPS, _PACK = 9, 14
 
@@ -48,11 +52,13 @@ def of_packed(
         columns: True if all lines across are packed together.
     """
     images, channels = node.output.shape[0], node.output.shape[3]
-    blocks = ceil(x.channels / BLOCK)
+    blocks = ceil(x.channels / words)
     computed = channels * _of_channel(found, result, pairs=pairs)
     pixels = min(found.along.inputs, found.places - found.along.pad)
     if columns:
-        packed = pixels * (min(found.across.inputs, 8 - found.across.pad) + 4 * found.passes + 2)
+        each = min(found.across.inputs, 8 - found.across.pad) + 4 * found.passes
+        few = ceil(pixels / 4) * (each + _FEW_COLUMN) + _FEW_BLOCK
+        packed = pixels * (each + _COLUMN) if words == BLOCK else few
     elif found.packing is Packing.ONE_AXIS:
         packed = found.across.outputs * (_PACK * ceil(found.along.inputs / 4) + _STRIP)
     else:

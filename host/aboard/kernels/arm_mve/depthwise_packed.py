@@ -49,6 +49,9 @@ _CALL_IN_STRIPES = 35
 #: Lines of an image that are packed together, and the largest offsets between its pixels and between its lines.
 _STRIPS, _MOST_APART, _MOST_ADVANCE = 3, 508, 4095
 
+#: Channels that are packed at once for less scratch, pixels along then, and most pixels across with padding.
+FEW, _FEW_ALONG, _FEW_ACROSS = 4, range(4, 256), 7
+
 #: Bytes of an instruction.
 _INSTRUCTION = 4
 
@@ -215,18 +218,29 @@ def _work(found: PackedGeometry, lines: int, call: int) -> float:
     return groups * each + (pairs + single) * call + packed
 
 
-def words(found: PackedGeometry, x: View) -> int:
-    """Returns the words per place of a strip: 16, or the channels if a vector holds several pixels."""
+def words(found: PackedGeometry, x: View, *, few: bool) -> int:
+    """Returns the channels that are packed at once: 16, or all if a vector holds several pixels.
+
+    Args:
+        found: A geometry; in stripes, packed in parts.
+        x: View of the operand.
+        few: True for the least scratch: four channels, if all lines are packed together.
+    """
+    pixels = min(found.along.inputs, found.places - found.along.pad)
+    across = found.across.pad + found.across.inputs
+    if few and in_columns(found, x) and pixels in _FEW_ALONG and across <= _FEW_ACROSS:
+        return FEW
     several = x.channels in (1, 2, 4, 8) and x.pixel_stride == x.channels
     return x.channels if several and found.along.number == 1 and found.packing is not Packing.ONE_AXIS else BLOCK
 
 
 def params(
-    node: Node, found: PackedGeometry, x: View, y: View, result: EpilogueMve, *, stripes: bool, pairs: bool
+    node: Node, found: PackedGeometry, x: View, y: View, result: EpilogueMve, *, stripes: bool, pairs: bool, words: int
 ) -> dict[str, Literal]:
     """Returns the fields of `aboard_depthwise_packed_mve_t`.
 
-    With `stripes`, a call computes some rows; with `pairs`, a loop computes two groups of results.
+    With `stripes`, a call computes some rows; with `pairs`, a loop computes two groups of results; `words` channels are
+    packed at once.
     """
     shape = node.input(INPUT).shape
     return {
@@ -246,17 +260,17 @@ def params(
         "image_out": node.output.shape[1] * y.row_stride,
         "channels": x.channels,
         "multiplier": y.channels // x.channels,
-        "words": words(found, x),
+        "words": words,
         "places": found.places,
         "zero_point": node.input(INPUT).quant.zero_point,
         "epilogue": result.params,
     }
 
 
-def scratch_bytes(found: PackedGeometry, x: View, *, stripes: bool) -> int:
-    """Returns the bytes of the strips of a slab, and of loads beyond them."""
-    place = 4 * words(found, x)
-    strip = found.places * place + 4 * BLOCK - place
+def scratch_bytes(found: PackedGeometry, x: View, *, stripes: bool, words: int) -> int:
+    """Returns the bytes of the strips of a slab, and of loads beyond them; `words` channels are packed at once."""
+    place = 4 * words
+    strip = found.places * place + (4 * BLOCK - place if stripes or not in_columns(found, x) else 0)
     beyond = found.beyond * place if stripes or found.across.outputs % found.lines else 0
     return (found.passes if found.whole else 1) * found.strips * strip + beyond
 
