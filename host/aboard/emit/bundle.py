@@ -70,6 +70,8 @@ def emit(
     files |= {f"include/aboard/{h}": (include / h).read_text(encoding="utf-8") for h in _PUBLIC_HEADERS}
     bodies = inside(program)
     steps = [step for each in (program, *(body.program for body in bodies)) for step in each.steps]
+    # Steps that run alone have all rows in one call, for which a kernel may have another header.
+    steps += program.standalone.values() if hooks else ()
     used = [step.call.header for step in steps if isinstance(step.call, KernelCall)]
     files |= kernel_headers([*used, *rolling.headers(program)])
     functions = intrinsics.lowered(target, _float_headers(steps))
