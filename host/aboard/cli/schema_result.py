@@ -23,7 +23,8 @@ class ErrorDetail(Result):
         description="1: the user can solve the problem; 2: wrong usage; 70: a bug of aboard; 130: interrupted."
     )
     least_bytes: int | None = Field(
-        description="Least value of `-ram-max` that works with the same options; null for other errors."
+        description="Value of `-ram-max` that works with the same options, the least without a longer search; null for "
+        "other errors."
     )
 
 

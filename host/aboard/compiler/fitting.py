@@ -51,7 +51,7 @@ def fit(graph: Graph, target: Target, tuning: Tuning = DEFAULTS) -> Scheduled:
 
     Raises:
         CapacityError: The model does not fit the arenas (`-arena`), or needs more than `-ram-max` or `-flash-max`. For
-            `-ram-max` its `least_bytes` is the smallest limit with which the model fits.
+            `-ram-max` its `least_bytes` is a limit with which the model fits, the smallest without a longer search.
     """
     first = _recomputed(graph, target) if _is_hopeless(graph, target, tuning) else None
     if first is not None and first.layout.ram <= (target.ram_max or 0):
@@ -236,7 +236,7 @@ def too_little_ram(name: str, limit: int | None, needed: int, other: str = "take
     Args:
         name: Name of the model.
         limit: The `-ram-max`, in bytes.
-        needed: The smallest `-ram-max`, in bytes, with which the model compiles.
+        needed: A `-ram-max`, in bytes, with which the model compiles.
         other: What helps besides a larger `-ram-max`; completes "Raise -ram-max, or ...".
     """
     return CapacityError(

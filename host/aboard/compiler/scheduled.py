@@ -19,7 +19,7 @@ from aboard.memory import arenas
 from aboard.memory.arenas import Layout
 from aboard.memory.problem import WORD, lower_bound, round_up
 from aboard.memory.state import POSITION_BYTES
-from aboard.schedule import aims, blocks_instead, control, cost, order, search, traffic
+from aboard.schedule import aims, blocks, blocks_instead, control, cost, order, search, traffic
 from aboard.schedule.aims import Aim
 from aboard.schedule.buffers import BufferAssignment
 from aboard.schedule.lowering import Calls, Program, lower
@@ -105,7 +105,7 @@ def best(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
             errors.append(error)
     if not found:
         raise errors[-1]
-    return min(found, key=lambda each: each.layout.ram)
+    return min(found, key=_ram)
 
 
 def in_blocks(graph: Graph, calls: Calls, aim: Aim) -> Iterator[Scheduled]:
@@ -181,7 +181,7 @@ def _in_order(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
     if last.aim not in (Aim.PLAIN, Aim.TUNED) and not graph.states:
         traced: search.Traced = {}
         found += _until(_laid_out(graph, calls, aim, search.IN_BLOCKS, found, traced), limit)
-        nearest = min(found, key=lambda each: each.layout.ram).layout
+        nearest = min(found, key=_ram).layout
         if aim is Aim.NEAR_LEAST and nearest.peak > aims.SLACK * nearest.bound:
             # Memory is in pieces that nothing fits: another schedule may be nearer to its bound.
             found += _until(_laid_out(graph, calls, aim, search.LEAST_IN_BLOCKS, found, traced), limit)
@@ -189,9 +189,9 @@ def _in_order(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
             found += _in_low_stripes(graph, calls, found, traced)
     if limit is not None:
         within = [each for each in found if each.layout.ram <= limit]
-        return min(within, key=_stripes) if within else min(found, key=lambda each: each.layout.ram)
+        return min(within, key=_stripes) if within else _placed_within(min(found, key=_ram), limit)
     if aim is not Aim.NEAR_LEAST:
-        return min(found, key=lambda each: each.layout.ram)
+        return min(found, key=_ram)
     most = aims.SLACK * min(each.layout.ram for each in found)
     return min((each for each in found if each.layout.ram <= most), key=_stripes)
 
@@ -204,6 +204,24 @@ def _in_low_stripes(graph: Graph, calls: Calls, known: Sequence[Scheduled], trac
     most = MOST_INSTRUCTIONS * min(each.instructions for each in known)
     low = _laid_out(graph, calls, Aim.NEAR_LEAST, search.LOW_IN_BLOCKS, known, traced)
     return list(itertools.islice((each for each in low if each.instructions <= most), 1))
+
+
+def _placed_within(found: Scheduled, limit: int) -> Scheduled:
+    """Returns a schedule above a limit with its blocks placed by a longer search, if these can be within the limit."""
+    before, target = found.layout, found.calls.target
+    if not found.program.table_bytes or before.ram - before.peak + before.bound > limit:
+        return found
+    regions = _arenas(found.program, target)
+    name = regions[0].name if regions else None
+    layout = blocks.layout(found.program, name, limit - (before.ram - before.peak))
+    if layout is None:
+        return found
+    graph = found.program.graph.name
+    return replace(found, layout=layout.with_state(found.program.state_bytes, target.state_mode, regions, graph))
+
+
+def _ram(scheduled: Scheduled) -> int:
+    return scheduled.layout.ram
 
 
 def _until(found: Iterable[Scheduled], limit: int | None) -> list[Scheduled]:

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aboard.errors import VerifyError
+from aboard.memory import ejection
 from aboard.memory.problem import WORD, round_up
 
 #: Pairs of blocks that all changed orders of a problem may compare, and the most and the fewest of these orders.
@@ -79,26 +80,33 @@ class BlockPlan:
     bound: int
 
 
-def place(blocks: Sequence[Block], min_offsets: MinOffsets, budget: int = BUDGET) -> BlockPlan:
+def place(
+    blocks: Sequence[Block], min_offsets: MinOffsets, budget: int = BUDGET, limit: int | None = None
+) -> BlockPlan:
     """Places blocks so that the arena is as small as the search can find.
 
     Args:
         blocks: The blocks.
         min_offsets: Pairs that may share bytes in the one moment in which both are live.
         budget: Pairs of blocks that the search may compare.
+        limit: Bytes for which a longer search is worth it; None for none.
 
     Returns:
         A validated plan.
     """
-    return _placed(tuple(blocks), tuple(min_offsets.items()), budget)
+    return _placed(tuple(blocks), tuple(min_offsets.items()), budget, limit)
 
 
 @functools.lru_cache(maxsize=32)
-def _placed(blocks: tuple[Block, ...], pairs: tuple[tuple[tuple[int, int], int], ...], budget: int) -> BlockPlan:
+def _placed(
+    blocks: tuple[Block, ...], pairs: tuple[tuple[tuple[int, int], int], ...], budget: int, limit: int | None
+) -> BlockPlan:
     """Returns the plan. Searches for less RAM and for advice often end at a problem that is solved already."""
     min_offsets = dict(pairs)
     search = _Search(blocks, min_offsets)
     search.run(budget)
+    if limit is not None:
+        search.keep_to(limit)
     plan = BlockPlan(tuple(search.offsets), search.peak, search.bound)
     validate(blocks, plan.offsets, min_offsets)
     return plan
@@ -209,6 +217,14 @@ class _Search:
                 return
         pairs = sum(map(len, self.ranges)) + 1
         self._raise(min(max(budget // pairs, FEWEST_ORDERS), MOST_ORDERS) if budget else 0)
+
+    def keep_to(self, limit: int) -> None:
+        """Searches on if the plan is above a limit that is not below the bound."""
+        if self.bound <= limit < self.peak:
+            aligns = [block.align for block in self.blocks]
+            found = ejection.within(limit - limit % WORD, self.offsets, self.sizes, aligns, self.ranges)
+            if found is not None:
+                self.offsets, self.peak = found, round_up(max(map(operator.add, found, self.sizes)), WORD)
 
     def _raise(self, orders: int) -> None:
         """Places blocks earlier that end above the best peak, again and again."""

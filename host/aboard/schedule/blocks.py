@@ -65,12 +65,13 @@ class BlockProblem:
     min_offsets: MinOffsets
 
 
-def layout(program: Program, region: str | None = None) -> Layout | None:
+def layout(program: Program, region: str | None = None, limit: int | None = None) -> Layout | None:
     """Returns the layout of a schedule whose cascades have rows in blocks; None if a table cannot address them.
 
     Args:
         program: The schedule; its views have tables (`aboard.schedule.buffer_assigner`).
         region: The memory region of the arena, if it has a name.
+        limit: Bytes of the arena for which a longer search is worth it; None for none.
     """
     problems: list[BlockProblem] = []
     for policy in Overwriting:
@@ -81,7 +82,7 @@ def layout(program: Program, region: str | None = None) -> Layout | None:
     bound = min(plan.bound for _, plan in plans)
     made, plan = min(plans, key=lambda each: each[1].peak)
     if plan.peak > bound:
-        plan = blocks.place(made.blocks, made.min_offsets)
+        plan = blocks.place(made.blocks, made.min_offsets, limit=limit)
     return _layout(program, made, dataclasses.replace(plan, bound=bound), region)
 
 

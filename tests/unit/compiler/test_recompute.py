@@ -65,7 +65,8 @@ def test_the_least_works_and_less_does_not() -> None:
 def test_a_wider_limit_computes_less_again() -> None:
     data, target = inverted(3).build(), f"{M4} -input=rows"
     stored = aboard.compile(data, target=target, name="model").manifest
-    some, all_of_them = within(data, target, stored.ram_bytes - 4), within(data, target, least(data, target))
+    limits = stored.ram_lower_bound_bytes - 4, least(data, target)
+    some, all_of_them = (within(data, target, limit) for limit in limits)
     assert 1 <= len(expanded(some)) <= 2
     assert stored.macs_run <= some.macs_run <= all_of_them.macs_run
     assert stored.macs_run < all_of_them.macs_run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 
 import pytest
@@ -61,6 +62,35 @@ def test_a_pair_shares_bytes_from_its_minimum_offset_on(drawn: list[tuple[Part, 
     shared = [found for found in owners(made, plan.offsets).values() if len(found) > 1]
     assert all(sorted(found) == [0, 1] for found in shared)
     assert not shared or plan.offsets[0] >= plan.offsets[1] + least
+
+
+@given(st.lists(parts(), min_size=2, max_size=14), st.integers(0, 100))
+@settings(max_examples=examples(60), deadline=None)
+def test_a_limit_is_kept_to_or_changes_nothing(drawn: list[tuple[Part, ...]], percent: int) -> None:
+    made = [Block(f"b{number}", each) for number, each in enumerate(drawn)]
+    free = blocks.place(made, {}, budget=0)
+    limit = free.bound + percent * (free.peak - free.bound) // 100
+    held = blocks.place(made, {}, budget=0, limit=limit)
+    assert all(len(found) == 1 for found in owners(made, held.offsets).values())
+    assert held == free or held.peak <= limit
+    assert held.bound == free.bound
+
+
+def test_blocks_in_the_way_are_taken_out_for_a_limit() -> None:
+    # Rows of one size that live for long, and others between them: no order of first fit is within the limit.
+    rng = random.Random(4)
+    made = []
+    for number in range(120):
+        first, size = rng.randrange(60), rng.choice((16, 24, 40, 64))
+        made.append(Block(f"b{number}", (Part(first, first + rng.randrange(20), 0, size),)))
+    free = blocks.place(made, {})
+    assert (free.bound, free.peak) == (1288, 1296)
+    assert blocks.place(made, {}, limit=1292).peak == 1292
+
+
+def test_a_limit_below_the_bound_changes_nothing() -> None:
+    made = [Block(f"b{number}", (Part(0, 1, 0, 8),)) for number in range(3)]
+    assert blocks.place(made, {}, limit=20) == blocks.place(made, {})
 
 
 def test_parts_of_a_block_share_bytes_in_the_turn_of_a_stripe_in_place() -> None:

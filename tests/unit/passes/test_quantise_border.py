@@ -166,6 +166,12 @@ def test_images_of_integers_need_a_fraction_of_the_memory(name: str, border: str
     assert manifest.inputs[0].bytes == input_bytes
 
 
+@pytest.mark.parametrize("name", models.available(["mcunet_detection"]))
+def test_a_streamed_image_keeps_to_a_limit_that_takes_a_longer_search(name: str) -> None:
+    target = "c -mcpu=cortex-m4 -io=int8 -input=rows -ram-max=24576"
+    assert aboard.compile(models.read(name), target=target, name="model").manifest.ram_bytes <= 24_576
+
+
 @pytest.mark.parametrize("model", [control_models.chosen(1), control_models.looped(1), control_models.nested(1)])
 def test_graphs_inside_nodes_keep_their_borders(model: bytes) -> None:
     before, after = load(model), load(model)
