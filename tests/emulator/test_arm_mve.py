@@ -85,14 +85,16 @@ def test_images_with_every_number_of_last_results() -> None:
     check([(layer.model(), layer.input()) for layer in mve_layers.shared_images()])
 
 
-def test_images_whose_channels_are_packed_four_at_a_time() -> None:
+@pytest.mark.parametrize("toolchain", ["arm-none-eabi-gcc", "zig"])
+def test_images_whose_channels_are_packed_four_at_a_time(toolchain: str) -> None:
     def rule(explained: strategy.Explanation) -> Implementation:
         (found,) = (c.implementation for c in explained.candidates if c.implementation.name == MVE)
         few = found.in_less_scratch(explained.node)
         assert few is not None
         return few
 
-    check([(layer.model(), layer.input()) for layer in mve_layers.images_of_few_lines()], rule=rule)
+    drawn = mve_layers.images_of_few_lines()
+    check([(layer.model(), layer.input()) for layer in drawn], toolchain=toolchain, rule=rule)
 
 
 def test_line_buffers_of_several_rows() -> None:
