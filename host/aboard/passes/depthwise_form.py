@@ -52,8 +52,10 @@ class DepthwiseForm(Pass):
 
     @override
     def run(self, graph: Graph) -> None:
-        for node, made in self._changed(graph):
-            node.op, node.inputs = made.op, made.inputs
+        # A node that changes may bring code that makes another change; it has one form then, so this ends.
+        while changed := self._changed(graph):
+            for node, made in changed:
+                node.op, node.inputs = made.op, made.inputs
 
     @override
     def pending(self, graph: Graph) -> str | None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import aboard
 from aboard.kernels.select import strategy
 from aboard.kernels.select.cost_model import cost
 from aboard.passes.depthwise_form import DepthwiseForm
@@ -16,6 +17,7 @@ from aboard.target import Target
 from support import one_op, oracle
 from support.examples import examples
 from support.rewrites import check_rewrite, kinds
+from support.single_layers import SingleLayer, model
 from support.tflite_builder import ModelBuilder
 
 _BIASES = {np.int8: np.int32, np.int16: np.int64, np.float32: np.float32}
@@ -112,6 +114,15 @@ def test_a_first_layer_of_keyword_spotting_costs_less(core: str, opt: str) -> No
     assert after.op == "conv2d"
     costs = [cost(node, strategy.choose(node, target).implementation, target) for node in (before, after)]
     assert costs[1].instructions < 0.7 * costs[0].instructions
+
+
+def test_one_change_may_bring_the_code_that_makes_another() -> None:
+    layers = [
+        SingleLayer("depthwise_conv2d", 1, 8, (12, 12), (3, 3)),
+        SingleLayer("depthwise_conv2d", 1, 8, (49, 10), (10, 8), (2, 2)),
+    ]
+    module = aboard.compile(model(layers), target="c -mcpu=cortex-m4", name="model")
+    assert [node.op for node in module.manifest.nodes] == ["conv2d", "conv2d"]
 
 
 def test_flash_costs_less_in_a_short_inference() -> None:
