@@ -6,6 +6,7 @@ otherwise. All layers of a core share the right shift of single roundings, becau
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -150,6 +151,20 @@ def _epilogue(
     if single is None and node.attrs.rounding is Rounding.EXACT:
         raise UnsupportedNodeError("has no single rounding that equals the exact one")
     return single or sums.double_rounding()
+
+
+def requantised_alike(
+    node: Node, activation: Activation, axis: int, shift: int, *, swar: bool = True, half: int = 1 << 30
+) -> tuple[RequantisedLayer, bool]:
+    """Returns an INT8 layer whose channels share their constants if they can, and whether each has its own.
+
+    A layer with one scale has them too if its sums are too large together: a channel whose result is the same for all
+    inputs then needs no sum. Arguments and errors as for `requantised`.
+    """
+    if not packing.differ(node):
+        with contextlib.suppress(UnsupportedNodeError):
+            return requantised(node, activation, axis, shift, per_channel=False, swar=swar, half=half), False
+    return requantised(node, activation, axis, shift, swar=swar, half=half), True
 
 
 def channel_type(node: Node) -> type[DoubleRounding]:

@@ -149,24 +149,20 @@ class Calls:
 
     def without_rolling(self) -> Calls:
         """Returns the same without rolling buffers that contain states."""
-        return Calls(
-            self.implementations,
-            self.target,
-            roll=False,
-            cascades=self.cascades,
-            code_in_ram=self.code_in_ram,
-            equal=self.equal,
-        )
+        return self._with(self.implementations, roll=False)
 
     def in_less_scratch(self) -> Calls | None:
         """Returns the same with the forms of kernels that need the least scratch; None if it has them already."""
         least = {node: kernel.in_less_scratch(node) or kernel for node, kernel in self.implementations.items()}
         if all(least[node] is kernel for node, kernel in self.implementations.items()):
             return None
+        return self._with(least, roll=self.roll)
+
+    def _with(self, implementations: Mapping[Node, Implementation], *, roll: bool) -> Calls:
         return Calls(
-            least,
+            implementations,
             self.target,
-            roll=self.roll,
+            roll=roll,
             cascades=self.cascades,
             code_in_ram=self.code_in_ram,
             equal=self.equal,

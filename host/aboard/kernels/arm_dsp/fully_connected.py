@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,7 +25,7 @@ from aboard.kernels.contract import (
 )
 from aboard.kernels.portable.fully_connected import shape_params
 from aboard.kernels.registry import implements
-from aboard.kernels.requantisation import RequantisedLayer, requantised
+from aboard.kernels.requantisation import RequantisedLayer, requantised_alike
 from aboard.kernels.view import View
 from aboard.ops import fully_connected as op
 from aboard.ops.weighted import INPUT, WEIGHTS, Precision
@@ -133,16 +132,4 @@ def _constants(layer: RequantisedLayer) -> Array:
 
 
 def _layer(node: Node) -> tuple[RequantisedLayer, bool]:
-    """Returns the layer, and whether each channel has constants of its own.
-
-    A layer with one scale has constants of its own too if its sums are too large together: a channel whose result is
-    the same for all inputs then needs no sum.
-
-    Raises:
-        UnsupportedNodeError: The layer has no such form.
-    """
-    activation = op.attributes(node).activation
-    if not packing.differ(node):
-        with contextlib.suppress(UnsupportedNodeError):
-            return requantised(node, activation, op.AXIS, LINE_SHIFT, per_channel=False), False
-    return requantised(node, activation, op.AXIS, LINE_SHIFT), True
+    return requantised_alike(node, op.attributes(node).activation, op.AXIS, LINE_SHIFT)

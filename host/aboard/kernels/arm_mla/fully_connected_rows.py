@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 
 from typing_extensions import override
@@ -22,7 +21,7 @@ from aboard.kernels.contract import (
 )
 from aboard.kernels.portable.fully_connected import shape_params
 from aboard.kernels.registry import implements
-from aboard.kernels.requantisation import RequantisedLayer, requantised
+from aboard.kernels.requantisation import RequantisedLayer, requantised_alike
 from aboard.kernels.view import View
 from aboard.ops import fully_connected as op
 from aboard.ops.weighted import Precision
@@ -71,16 +70,4 @@ class MlaRowsS8(Implementation):
 
 
 def _layer(node: Node) -> tuple[RequantisedLayer, bool]:
-    """Returns the layer, and whether each channel has constants of its own.
-
-    A layer with one scale has them too if its sums are too large together.
-
-    Raises:
-        UnsupportedNodeError: The layer has no such form.
-    """
-    activation = op.attributes(node).activation
-    if not packing.differ(node):
-        with contextlib.suppress(UnsupportedNodeError):
-            shift = dot.SINGLE_SHIFT
-            return requantised(node, activation, op.AXIS, shift, per_channel=False, swar=False, half=0), False
-    return requantised(node, activation, op.AXIS, dot.SINGLE_SHIFT, swar=False, half=0), True
+    return requantised_alike(node, op.attributes(node).activation, op.AXIS, dot.SINGLE_SHIFT, swar=False, half=0)
