@@ -90,6 +90,8 @@ def test_every_number_of_words_of_two_taps(zero_point: int, opt: str) -> None:
     drawn = [window_layer((3, cols, 5), (2, taps)) for cols, taps in [(3, 5), (4, 2), (5, 6), (7, 3), (12, 5), (14, 9)]]
     drawn += [window_layer((5, 14, 3), (3, taps), 2) for taps in (3, 8)]
     drawn += [window_layer((5, 13, 6), (3, taps), 1, dilation) for taps, dilation in ((3, 2), (5, 3))]
+    # The last rows of windows are beyond the offsets of loads from the first.
+    drawn += [*(window_layer((7, 96, 2), (7, taps)) for taps in (5, 7)), window_layer((8, 20, 3), (7, 7), 1, 3)]
     for layer in drawn:
         layer.zero_point_out = zero_point
     with strategy.forced(preferred(PACKED)):

@@ -93,6 +93,15 @@ ABOARD_INLINE int8_t aboard_depthwise_conv2d_packed_result(const aboard_depthwis
     return p->clamped ? (int8_t)ABOARD_MIN(ABOARD_MAX(y, p->low), p->high) : y;
 }
 
+/** Largest offset of a load. */
+#define ABOARD_DSP_PACKED_REACH 4095
+
+/** True if offsets of loads reach the pixels of row `ky` of a window from its first row. */
+ABOARD_INLINE bool aboard_depthwise_conv2d_packed_near(const aboard_depthwise_conv2d_packed_t *p, int32_t ky) {
+    const int32_t rows = ky * p->shape.dilation_h + 1;
+    return rows * aboard_depthwise_conv2d_packed_pitch(p) * (int32_t)sizeof(int32_t) <= ABOARD_DSP_PACKED_REACH;
+}
+
 /** Sums of `count` windows, a literal; `half` is true where only the part on the left is needed, of each second tap. */
 ABOARD_INLINE void aboard_depthwise_conv2d_packed_sums(const aboard_depthwise_conv2d_packed_t *p, const int32_t *x,
                                                        const int32_t *w, aboard_dsp_packed_sum_t *sums, int32_t count,
@@ -106,6 +115,10 @@ ABOARD_INLINE void aboard_depthwise_conv2d_packed_sums(const aboard_depthwise_co
     const int32_t down = p->shape.dilation_h * aboard_depthwise_conv2d_packed_pitch(p);
     ABOARD_UNROLL(8)
     for (int32_t ky = 0; ky < p->shape.window_height; ++ky) {
+        if (!aboard_depthwise_conv2d_packed_near(p, p->shape.window_height - 1)) {
+            /* An address for each row, where an address for each word would take registers of sums. */
+            ABOARD_OPAQUE(x);
+        }
         ABOARD_UNROLL(2)
         for (int32_t phase = 0; phase < p->shape.stride_w; ++phase) {
             const int32_t words = aboard_depthwise_conv2d_packed_words(p, phase);
