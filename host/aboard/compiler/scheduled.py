@@ -176,34 +176,58 @@ def _in_order(graph: Graph, calls: Calls, aim: Aim) -> Scheduled:
     it, so the best for blocks are tried too.
     """
     limit = calls.target.ram_max
-    found = _until(_laid_out(graph, calls, aim), limit)
-    last = found[-1]
-    if last.aim not in (Aim.PLAIN, Aim.TUNED) and not graph.states:
+    if aim is Aim.NEAR_LEAST and limit is None and not graph.states:
+        return _near_least(graph, calls)
+    found = _until(_lowered(graph, calls, aim), limit)
+    if found[-1].aim not in (Aim.PLAIN, Aim.TUNED) and not graph.states:
         traced: search.Traced = {}
-        found += _until(_laid_out(graph, calls, aim, search.IN_BLOCKS, found, traced), limit)
-        nearest = min(found, key=_ram).layout
-        if aim is Aim.NEAR_LEAST and nearest.peak > aims.SLACK * nearest.bound:
-            # Memory is in pieces that nothing fits: another schedule may be nearer to its bound.
-            found += _until(_laid_out(graph, calls, aim, search.LEAST_IN_BLOCKS, found, traced), limit)
-        if aim is Aim.NEAR_LEAST and limit is None:
-            found += _in_low_stripes(graph, calls, found, traced)
+        found += _until(_lowered(graph, calls, aim, search.IN_BLOCKS, _programs(found), traced), limit)
+        if aim is Aim.NEAR_LEAST and _is_in_pieces(found):
+            found += _until(_lowered(graph, calls, aim, search.LEAST_IN_BLOCKS, _programs(found), traced), limit)
     if limit is not None:
         within = [each for each in found if each.layout.ram <= limit]
-        return min(within, key=_stripes) if within else _placed_within(min(found, key=_ram), limit)
-    if aim is not Aim.NEAR_LEAST:
-        return min(found, key=_ram)
-    most = aims.SLACK * min(each.layout.ram for each in found)
-    return min((each for each in found if each.layout.ram <= most), key=_stripes)
+        return min(within, key=_stripes_of) if within else _placed_within(min(found, key=_ram), limit)
+    return min(found, key=_ram) if aim is not Aim.NEAR_LEAST else _with_fewest_stripes(found)
 
 
-def _in_low_stripes(graph: Graph, calls: Calls, known: Sequence[Scheduled], traced: search.Traced) -> list[Scheduled]:
+def _near_least(graph: Graph, calls: Calls) -> Scheduled:
+    """As `_in_order` for `Aim.NEAR_LEAST` without a limit and states: only what may be the best is planned."""
+    rings, traced = list(_lowered(graph, calls, Aim.NEAR_LEAST)), search.Traced()
+    if rings[-1].aim in (Aim.PLAIN, Aim.TUNED):
+        return _with_fewest_stripes([each.planned() for each in rings])
+    lowered = [*rings, *_lowered(graph, calls, Aim.NEAR_LEAST, search.IN_BLOCKS, _programs(rings), traced)]
+    found = [each.planned() for each in lowered[len(rings) :]]
+    found[:0] = [each.planned() for each in rings if each.may_win(found)]
+    if _is_in_pieces(found):
+        more = list(_lowered(graph, calls, Aim.NEAR_LEAST, search.LEAST_IN_BLOCKS, _programs(lowered), traced))
+        lowered += more
+        found += [each.planned() for each in more if each.may_win(found)]
+    return _with_fewest_stripes(found + _in_low_stripes(graph, calls, lowered, found, traced))
+
+
+def _is_in_pieces(found: Sequence[Scheduled]) -> bool:
+    """True if the least RAM is in pieces that nothing fits: another schedule may be nearer to its bound."""
+    nearest = min(found, key=_ram).layout
+    return nearest.peak > aims.SLACK * nearest.bound
+
+
+def _with_fewest_stripes(found: Sequence[Scheduled]) -> Scheduled:
+    """Returns the schedule with the fewest stripes among those whose RAM is near to the least."""
+    most = aims.SLACK * min(map(_ram, found))
+    return min((each for each in found if each.layout.ram <= most), key=_stripes_of)
+
+
+def _in_low_stripes(
+    graph: Graph, calls: Calls, known: Sequence[_Lowered], found: Sequence[Scheduled], traced: search.Traced
+) -> list[Scheduled]:
     """Returns the schedule with the least RAM that stripes of one row need, if these take few instructions more."""
     high = any(c.stripe_height(node) > 1 for k in known for c in k.program.assignment.cascades for node in c.nodes)
     if not high or aims.is_plain_by_default(calls.target):
         return []
-    most = MOST_INSTRUCTIONS * min(each.instructions for each in known)
-    low = _laid_out(graph, calls, Aim.NEAR_LEAST, search.LOW_IN_BLOCKS, known, traced)
-    return list(itertools.islice((each for each in low if each.instructions <= most), 1))
+    most = MOST_INSTRUCTIONS * min(each.instructions for each in found)
+    made = _lowered(graph, calls, Aim.NEAR_LEAST, search.LOW_IN_BLOCKS, _programs(known), traced)
+    planned = (each.planned() for each in made if each.may_win(found))
+    return list(itertools.islice((each for each in planned if each.instructions <= most), 1))
 
 
 def _placed_within(found: Scheduled, limit: int) -> Scheduled:
@@ -224,46 +248,80 @@ def _ram(scheduled: Scheduled) -> int:
     return scheduled.layout.ram
 
 
-def _until(found: Iterable[Scheduled], limit: int | None) -> list[Scheduled]:
-    """Returns schedules up to the first within a limit; all of them without a limit."""
-    taken = []
-    for each in found:
-        taken.append(each)
-        if limit is not None and each.layout.ram <= limit:
+def _until(lowered: Iterable[_Lowered], limit: int | None) -> list[Scheduled]:
+    """Returns the memory plans of schedules up to the first within a limit; all of them without a limit."""
+    found = []
+    for each in lowered:
+        found.append(each.planned())
+        if limit is not None and found[-1].layout.ram <= limit:
             break
-    return taken
+    return found
+
+
+def _programs(found: Iterable[_Lowered | Scheduled]) -> list[Program]:
+    return [each.program for each in found]
 
 
 def _cascades(assignment: BufferAssignment) -> list[tuple[object, ...]]:
     return [(each.nodes, each.stripes, each.minimise_ram) for each in assignment.cascades]
 
 
-def _stripes(scheduled: Scheduled) -> int:
-    return sum(len(cascade.stripes) for cascade in scheduled.program.assignment.cascades)
+def _stripes(program: Program) -> int:
+    return sum(len(cascade.stripes) for cascade in program.assignment.cascades)
 
 
-def _laid_out(
+def _stripes_of(scheduled: Scheduled) -> int:
+    return _stripes(scheduled.program)
+
+
+@dataclass(frozen=True)
+class _Lowered:
+    """A schedule without a memory plan: `aim` as in `Scheduled`."""
+
+    program: Program
+    calls: Calls
+    aim: Aim
+
+    def may_win(self, found: Sequence[Scheduled]) -> bool:
+        """Returns False if certainly no memory plan makes it better than schedules by `_with_fewest_stripes`.
+
+        It then has too much RAM, or no fewer stripes than the best and no less RAM than the least.
+        """
+        if not found:
+            return True
+        least = min(map(_ram, found))
+        fewer = _stripes(self.program) < _stripes_of(_with_fewest_stripes(found))
+        most = aims.SLACK * least if fewer else least - 1
+        if lower_bound(self.program.live_ranges, self.program.overlaps) <= most:
+            return True
+        bound = blocks_instead.bound(self.program, self.calls)
+        return bound is not None and bound <= most
+
+    def planned(self) -> Scheduled:
+        """Returns the schedule with its memory plan."""
+        progress.report("memory plan")
+        regions, program = _arenas(self.program, self.calls.target), self.program
+        made = _planned(program, self.calls, self.aim, regions)
+        layout = made.layout.with_state(program.state_bytes, self.calls.target.state_mode, regions, program.graph.name)
+        return replace(made, layout=layout)
+
+
+def _lowered(
     graph: Graph,
     calls: Calls,
     aim: Aim,
     memory: search.RowPlacement = search.IN_RINGS,
-    known: Iterable[Scheduled] = (),
+    known: Sequence[Program] = (),
     traced: search.Traced | None = None,
-) -> Iterator[Scheduled]:
-    """Yields the schedules of a search with their memory plans, without those that are known.
+) -> Iterator[_Lowered]:
+    """Yields the schedules of a search, without those that are known.
 
     Other arguments are as for `search.schedules`.
     """
-    seen = [_cascades(each.program.assignment) for each in known]
+    seen = [_cascades(each.assignment) for each in known]
     for assignment in search.schedules(graph, calls, aim, memory, traced):
-        if _cascades(assignment) in seen:
-            continue
-        program = lower(graph, assignment, calls)
-        progress.report("memory plan")
-        regions = _arenas(program, calls.target)
-        made = _planned(program, calls, aims.taken(aim, calls, assignment), regions)
-        layout = made.layout.with_state(program.state_bytes, calls.target.state_mode, regions, graph.name)
-        yield replace(made, layout=layout)
+        if _cascades(assignment) not in seen:
+            yield _Lowered(lower(graph, assignment, calls), calls, aims.taken(aim, calls, assignment))
 
 
 def _planned(program: Program, calls: Calls, aim: Aim, regions: Sequence[ArenaRegion]) -> Scheduled:

@@ -112,6 +112,11 @@ def _placed(
     return plan
 
 
+def live_bound(blocks: Sequence[Block], min_offsets: MinOffsets) -> int:
+    """Returns the most bytes that are live in one moment: a lower bound of the bytes of an arena."""
+    return round_up(max(live_bytes(blocks, min_offsets), default=0), WORD)
+
+
 def live_bytes(blocks: Sequence[Block], min_offsets: MinOffsets) -> list[int]:
     """Returns a lower bound of the bytes of an arena in each moment; bytes that parts may share count once."""
     end = max((part.last for block in blocks for part in block.parts), default=0) + 1
@@ -193,7 +198,7 @@ class _Search:
             [(other, begin, end) for other, ranges in each for begin, end in ranges]
             for each in Conflicts(blocks, min_offsets).neighbours
         ]
-        self.bound = round_up(max(live_bytes(blocks, min_offsets), default=0), WORD)
+        self.bound = live_bound(blocks, min_offsets)
         self.offsets: list[int] = []
         self.order: list[int] = []
         self.peak = 1 << 62

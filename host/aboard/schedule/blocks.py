@@ -65,25 +65,46 @@ class BlockProblem:
     min_offsets: MinOffsets
 
 
-def layout(program: Program, region: str | None = None, limit: int | None = None) -> Layout | None:
-    """Returns the layout of a schedule whose cascades have rows in blocks; None if a table cannot address them.
+def layout(
+    program: Program, region: str | None = None, limit: int | None = None, most: int | None = None
+) -> Layout | None:
+    """Returns the layout of a schedule whose cascades have rows in blocks.
 
     Args:
         program: The schedule; its views have tables (`aboard.schedule.buffer_assigner`).
         region: The memory region of the arena, if it has a name.
         limit: Bytes of the arena for which a longer search is worth it; None for none.
+        most: Bytes of the arena above which a layout is of no use; None for none.
+
+    Returns:
+        The layout; None if a table cannot address the rows, or above `most`.
     """
+    problems = _problems(program)
+    bounds = [blocks.live_bound(each.blocks, each.min_offsets) for each in problems]
+    if most is not None and min(bounds) > most:
+        return None
+    plans = [(each, blocks.place(each.blocks, each.min_offsets, budget=0)) for each in problems]
+    made, plan = min(plans, key=lambda each: each[1].peak)
+    if plan.peak > min(bounds):
+        plan = blocks.place(made.blocks, made.min_offsets, limit=limit)
+    if most is not None and plan.peak > most:
+        return None
+    return _layout(program, made, dataclasses.replace(plan, bound=min(bounds)), region)
+
+
+def bound(program: Program) -> int:
+    """Returns the most bytes that are live at once in a schedule with rows in blocks."""
+    return min(blocks.live_bound(each.blocks, each.min_offsets) for each in _problems(program))
+
+
+def _problems(program: Program) -> list[BlockProblem]:
+    """Returns the different problems that the policies of overwriting make of a schedule."""
     problems: list[BlockProblem] = []
     for policy in Overwriting:
         made = problem(program, policy)
         if made not in problems:
             problems.append(made)
-    plans = [(each, blocks.place(each.blocks, each.min_offsets, budget=0)) for each in problems]
-    bound = min(plan.bound for _, plan in plans)
-    made, plan = min(plans, key=lambda each: each[1].peak)
-    if plan.peak > bound:
-        plan = blocks.place(made.blocks, made.min_offsets, limit=limit)
-    return _layout(program, made, dataclasses.replace(plan, bound=bound), region)
+    return problems
 
 
 def problem(program: Program, policy: Overwriting) -> BlockProblem:

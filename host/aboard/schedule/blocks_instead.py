@@ -25,11 +25,12 @@ def of(program: Program, calls: Calls, peak: int, region: str | None = None) -> 
         peak: Bytes of its arena.
         region: The memory region of the arena, if it has a name.
     """
-    found = made(program, calls, region)
+    found = _lowered(program, calls)
     if found is None:
         return None
-    least = max(found[0].table_bytes, peak // LEAST_SAVING, LEAST_BYTES)
-    return None if peak - found[1].peak <= least else found
+    least = max(found.table_bytes, peak // LEAST_SAVING, LEAST_BYTES)
+    layout = blocks.layout(found, region, most=peak - least - 1)
+    return None if layout is None else (found, layout)
 
 
 def made(program: Program, calls: Calls, region: str | None = None) -> tuple[Program, Layout] | None:
@@ -37,6 +38,22 @@ def made(program: Program, calls: Calls, region: str | None = None) -> tuple[Pro
 
     Arguments as for `of`.
     """
+    found = _lowered(program, calls)
+    layout = None if found is None else blocks.layout(found, region)
+    return None if found is None or layout is None else (found, layout)
+
+
+def bound(program: Program, calls: Calls) -> int | None:
+    """Returns the most bytes that are live at once with the rows of cascades in blocks; None without cascades.
+
+    Arguments as for `of`.
+    """
+    found = _lowered(program, calls)
+    return None if found is None else blocks.bound(found)
+
+
+def _lowered(program: Program, calls: Calls) -> Program | None:
+    """Returns a schedule with rows in blocks, which have no addresses yet; None without cascades."""
     given = program.assignment
     if not given.cascades:
         return None
@@ -49,6 +66,4 @@ def made(program: Program, calls: Calls, region: str | None = None) -> tuple[Pro
         roll=calls.roll,
         blocks=True,
     )
-    found = lower(program.graph, assignment, calls)
-    layout = blocks.layout(found, region)
-    return None if layout is None else (found, layout)
+    return lower(program.graph, assignment, calls)
