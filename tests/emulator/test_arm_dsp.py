@@ -161,6 +161,14 @@ def test_every_entry_of_blocks_of_four_channels(ways: Ways) -> None:
     # One tap group to more than two iterations of eight; the last pixel of three has no neighbour.
     zero = itertools.cycle(zero for zero, _ in ways)
     drawn = [pointwise(4 * groups, 8, next(zero)) for groups in (*range(1, 10), 15, 16, 17, 24)]
+    # Channels behind whole blocks, and pixels that are no whole words, of which the last are copied.
+    pairs = [(4, 5), (9, 4), (10, 7), (33, 6), (15, 10), (35, 21)]
+    drawn += [pointwise(depth, channels, next(zero)) for depth, channels in pairs]
+    drawn += [few(depth, channels, (3, 4), 2, "RELU6", 2) for depth, channels in [(8, 5), (7, 6)]]
+    drawn += [
+        few(depth, channels, size, activation="RELU6") for depth, channels, size in [(9, 5, (4, 4)), (6, 4, (1, 1))]
+    ]
+    drawn += [few(9, 5, (2, 3), groups=3)]
     with strategy.forced(preferred(BLOCKS)):
         check([(layer.model(), layer.input()) for layer in drawn], opt=[opt for _, opt in ways], names=[BLOCKS])
 

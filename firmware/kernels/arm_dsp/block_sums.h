@@ -89,11 +89,13 @@ typedef const uint32_t *(*aboard_dsp_block_sums_t)(const aboard_dsp_pair_t *p, c
 typedef const uint32_t *(*aboard_dsp_block_results_t)(const aboard_dsp_pair_t *p, const uint32_t *w, int32_t n,
                                                       uint32_t sums[2][ABOARD_DSP_BLOCK]);
 
-/** All channels of two pixels. */
+/** All channels of two pixels: those of whole blocks up to the end, and `rest` further ones. */
 ABOARD_INLINE void aboard_dsp_blocks(const aboard_dsp_pair_t *p, aboard_dsp_block_sums_t add,
-                                     aboard_dsp_block_results_t store) {
+                                     aboard_dsp_block_results_t store, int32_t rest) {
     const uint32_t *w = p->weights;
-    for (int32_t n = 0; p->y0 + n != p->end; n += ABOARD_DSP_BLOCK) {
+    const int32_t channels = (int32_t)(p->end - p->y0) + rest;
+    for (int32_t first = 0; first < channels; first += ABOARD_DSP_BLOCK) {
+        const int32_t n = ABOARD_MIN(first, channels - ABOARD_DSP_BLOCK);
         uint32_t sums[2][ABOARD_DSP_BLOCK];
         w = add(p, w, sums);
         w = store(p, w, n, sums);

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "../portable/conv2d_window.h"
 #include "../portable/im2col.h"
@@ -53,8 +54,9 @@ ABOARD_INLINE aboard_conv2d_dsp_job_t aboard_conv2d_dsp_job(const aboard_conv2d_
     const int32_t taps = aboard_conv2d_dsp_taps(&p->shape);
     aboard_conv2d_dsp_job_t job;
     if (block == ABOARD_DSP_BLOCK) {
-        job.four =
-            (aboard_dsp_block_t){NULL, 0, NULL, ABOARD_DSP_BLOCK_LEFT_OUT(taps), pairs, weights, pairs + taps, NULL};
+        const int32_t rest = aboard_conv2d_dsp_channels(p) % ABOARD_DSP_BLOCK;
+        job.four = (aboard_dsp_block_t){NULL,         0,    NULL, ABOARD_DSP_BLOCK_LEFT_OUT(taps), pairs, weights,
+                                        pairs + taps, NULL, rest};
     } else {
         const int32_t tap_groups = taps / ABOARD_DSP_TAP_GROUP;
         job.two = (aboard_dsp_pair_t){NULL, NULL, NULL, pairs, pairs + taps, {0, 0, 0}, weights, tap_groups};
@@ -127,7 +129,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_epilogue(const aboard_conv2d_dsp_t *p, aboa
     if (block == ABOARD_DSP_BLOCK) {
         job->four.y0 = y[0];
         job->four.apart = (int32_t)(y[1] - y[0]);
-        job->four.end = y[0] + channels;
+        job->four.end = y[0] + channels - job->four.rest;
         aboard_conv2d_dsp_four(p, &job->four);
     } else {
         aboard_conv2d_dsp_pairs(p, &job->two, last_channel, y);
@@ -183,21 +185,25 @@ ABOARD_INLINE void aboard_conv2d_dsp_group(const aboard_conv2d_dsp_t *p, const i
     }
 }
 
-/** True if windows are single pixels at the positions of the result pixels. */
-ABOARD_INLINE bool aboard_conv2d_dsp_flat(const aboard_conv2d_dsp_t *p) {
+/** True if windows are single pixels at the positions of the result pixels, which consist of whole tap groups unless
+ * four channels are computed at once. */
+ABOARD_INLINE bool aboard_conv2d_dsp_flat(const aboard_conv2d_dsp_t *p, int32_t block) {
     const aboard_conv2d_shape_t *s = &p->shape;
+    const bool ragged = s->in.channels / s->groups % ABOARD_DSP_TAP_GROUP != 0;
     return s->window_height == 1 && s->window_width == 1 && s->stride_h == 1 && s->stride_w == 1 && s->pad_top == 0 &&
-           s->pad_left == 0 && s->out.cols == s->in.cols && s->out.rows == s->in.rows && aboard_conv2d_dsp_whole(p);
+           s->pad_left == 0 && s->out.cols == s->in.cols && s->out.rows == s->in.rows &&
+           (aboard_conv2d_dsp_whole(p) || (ragged && block == ABOARD_DSP_BLOCK));
 }
 
-/** Results of all channels of a pass for a row of `count` pixels, four channels at once. */
-ABOARD_INLINE void aboard_conv2d_dsp_all_pixels(const aboard_conv2d_dsp_t *p, const int8_t *x, int32_t count, int8_t *y,
-                                                uint32_t *pairs, aboard_dsp_block_t *job) {
-    const int32_t from_stride = p->shape.in.pixel_stride;
+/** Results of all channels of a pass for `count` pixels `from_stride` bytes apart, four channels at once. */
+ABOARD_INLINE void aboard_conv2d_dsp_some_pixels(const aboard_conv2d_dsp_t *p, const int8_t *x, int32_t from_stride,
+                                                 int32_t count, int8_t *y, uint32_t *pairs, aboard_dsp_block_t *job) {
     const int32_t to_stride = p->shape.out.pixel_stride;
     const int32_t channels = aboard_conv2d_dsp_channels(p);
-    const int32_t taps = p->shape.in.channels / p->shape.groups;
-    aboard_dsp_block_pixels_t pixels = {x, x + count * from_stride, from_stride, y, to_stride, channels, pairs, taps};
+    aboard_dsp_block_pixels_t pixels = {
+        x,         x + count * from_stride, from_stride, y,
+        to_stride, channels - job->rest,    pairs,       aboard_conv2d_dsp_taps(&p->shape),
+    };
     job->pixels = &pixels;
     aboard_conv2d_dsp_four(p, job);
     for (int32_t i = 0; p->clamped && i < count; ++i) {
@@ -205,10 +211,30 @@ ABOARD_INLINE void aboard_conv2d_dsp_all_pixels(const aboard_conv2d_dsp_t *p, co
     }
 }
 
+/** Results of all channels of a pass for a row of `count` pixels, four channels at once. The last bytes of a pixel are
+ * read as a word; the last one or two pixels, whose words may reach beyond the input, are copied to `bytes`. */
+ABOARD_INLINE void aboard_conv2d_dsp_all_pixels(const aboard_conv2d_dsp_t *p, const int8_t *x, int32_t count, int8_t *y,
+                                                uint32_t *pairs, int8_t *bytes, aboard_dsp_block_t *job) {
+    const int32_t stride = p->shape.in.pixel_stride;
+    const int32_t depth = p->shape.in.channels / p->shape.groups;
+    const int32_t taps = aboard_conv2d_dsp_taps(&p->shape);
+    const int32_t direct = taps == depth ? count : (count - 1) / 2 * 2;
+    if (direct > 0) {
+        aboard_conv2d_dsp_some_pixels(p, x, stride, direct, y, pairs, job);
+    }
+    if (direct < count) {
+        for (int32_t i = 0; i < count - direct; ++i) {
+            memcpy(bytes + i * taps, x + (direct + i) * stride, (size_t)depth);
+        }
+        y += direct * p->shape.out.pixel_stride;
+        aboard_conv2d_dsp_some_pixels(p, bytes, taps, count - direct, y, pairs, job);
+    }
+}
+
 /** Like aboard_conv2d_dsp_group, if aboard_conv2d_dsp_flat is true: rows without gaps are one long row. */
 ABOARD_INLINE void aboard_conv2d_dsp_pixels(const aboard_conv2d_dsp_t *p, const int8_t *x, int8_t *out,
-                                            const uint32_t *weights, uint32_t *pairs, int32_t first, int32_t last,
-                                            int32_t block) {
+                                            const uint32_t *weights, uint32_t *pairs, int8_t *bytes, int32_t first,
+                                            int32_t last, int32_t block) {
     const aboard_view_t *in = &p->shape.in;
     const aboard_view_t *to = &p->shape.out;
     const int32_t taps = in->channels / p->shape.groups;
@@ -221,7 +247,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_pixels(const aboard_conv2d_dsp_t *p, const 
         const int8_t *a = aboard_row_s8(in, x, row);
         int8_t *y[2] = {aboard_row_out_s8(to, out, row), NULL};
         if (block == ABOARD_DSP_BLOCK) {
-            aboard_conv2d_dsp_all_pixels(p, a, rows * in->cols, y[0], pairs, &job.four);
+            aboard_conv2d_dsp_all_pixels(p, a, rows * in->cols, y[0], pairs, bytes, &job.four);
             row += rows;
             continue;
         }
@@ -251,12 +277,12 @@ ABOARD_INLINE void aboard_conv2d_dsp_passes(const aboard_conv2d_dsp_t *p, const 
     for (int32_t pass = 0; pass < s->groups * p->passes; ++pass) {
         const int8_t *const x = in + pass / p->passes * depth;
         int8_t *const y = out + pass * channels;
-        if (aboard_conv2d_dsp_flat(p)) {
-            aboard_conv2d_dsp_pixels(p, x, y, weights, pairs, first, last, block);
+        if (aboard_conv2d_dsp_flat(p, block)) {
+            aboard_conv2d_dsp_pixels(p, x, y, weights, pairs, bytes, first, last, block);
         } else {
             aboard_conv2d_dsp_group(p, x, y, weights, pairs, bytes, first, last, block);
         }
-        weights += (channels + 1) / 2 * aboard_conv2d_dsp_block(p);
+        weights += (channels + block - 1) / block * (block / 2) * aboard_conv2d_dsp_block(p);
     }
 }
 

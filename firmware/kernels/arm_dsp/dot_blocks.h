@@ -33,7 +33,7 @@ typedef struct {
     int32_t from_stride;
     int8_t *to; /**< Results of the first pixel. */
     int32_t to_stride;
-    int32_t channels; /**< Of the results; a multiple of ABOARD_DSP_BLOCK. */
+    int32_t channels; /**< Of the results, without the rest; a multiple of ABOARD_DSP_BLOCK. */
     uint32_t *x;      /**< Place for the words of two pixels. */
     int32_t taps;     /**< A multiple of ABOARD_DSP_TAP_GROUP, at least that. */
 } aboard_dsp_block_pixels_t;
@@ -46,12 +46,14 @@ typedef struct {
 typedef struct {
     int8_t *y0;
     int32_t apart;                     /**< Bytes from y0 to the results of the second pixel. */
-    int8_t *end;                       /**< End of the results of y0, a multiple of ABOARD_DSP_BLOCK. */
+    int8_t *end;                       /**< End of the results of y0 in whole blocks. */
     int32_t left_out;                  /**< ABOARD_DSP_BLOCK_LEFT_OUT. */
     const uint32_t *x;                 /**< ABOARD_DSP_PAIR_WORDS for each tap group. */
     const uint32_t *weights;           /**< See aboard_dsp_block_single. */
     const uint32_t *x_end;             /**< End of the inputs. */
     aboard_dsp_block_pixels_t *pixels; /**< NULL, or all pixels, from which y0, apart and end are set for each two. */
+    int32_t rest; /**< Channels behind the whole blocks, 0 to 3: the last four of all are a block too, which computes
+                     some of them again. */
 } aboard_dsp_block_t;
 
 /** Steps of an iteration, a power of two. */
@@ -114,16 +116,17 @@ typedef struct {
     "smlad r11, r1, r3, r10\n smlad r10, r0, r3, r10\n"
 
 /** Frame: y0, y1 - y0, end of y0, bytes of weights that are left out, r4 of the first step, 16 bytes before the
- * weights, r4 behind the last step, pixels, second step. */
+ * weights, r4 behind the last step, pixels, second step, rest: negative while its block is computed. */
 #define ABOARD_DSP_BLOCK_HEAD                                           \
     "push {r4-r11, lr}\n"                                               \
+    "ldr r9, [r0, #32]\n"                                              \
     "ldm r0, {r0-r7}\n"                                                \
     "subs r4, #4\n subs r5, #16\n subs r6, #4\n"                        \
     "adr.w r8, 3f\n"                                                   \
-    "add r9, r3, r3, lsl #1\n"                                         \
-    "add r8, r8, r9, lsl #1\n"                                         \
+    "add r10, r3, r3, lsl #1\n"                                        \
+    "add r8, r8, r10, lsl #1\n"                                        \
     "orr r8, r8, #1\n"                                                 \
-    "push {r0-r8}\n"                                            \
+    "push {r0-r9}\n"                                                   \
     "cmp r7, #0\n"                                                     \
     "beq.w 1f\n"                                                       \
     "b.w 8f\n"                                                         \
@@ -157,11 +160,23 @@ typedef struct {
     "subs r5, r5, r3\n subs r4, r4, r3\n"                              \
     ABOARD_DSP_BLOCK_FIRST("r11")                                       \
     "ldr pc, [sp, #32]\n"                                              \
+    "10:\n"                                                            \
+    "negs r7, r7\n"                                                    \
+    "str r7, [sp, #36]\n"                                              \
+    "bpl 11f\n"                                                        \
+    "subs r2, r2, r7\n"                                                \
+    "subs r0, r2, #4\n"                                                \
+    "str r0, [sp]\n str r2, [sp, #8]\n"                               \
+    "b 1b\n"                                                           \
     "7:\n"                                                             \
+    "ldr r7, [sp, #36]\n"                                              \
+    "cmp r7, #0\n"                                                     \
+    "bne 10b\n"                                                        \
+    "11:\n"                                                            \
     "ldr r7, [sp, #28]\n"                                              \
     "cbnz r7, 8f\n"                                                     \
     "6:\n"                                                              \
-    "add sp, #36\n"                                                     \
+    "add sp, #40\n"                                                     \
     "pop {r4-r11, pc}\n"                                                \
     "8:\n"                                                              \
     ABOARD_DSP_BLOCK_PIXELS                                             \
@@ -292,7 +307,7 @@ ABOARD_INLINE void aboard_dsp_block_job(const aboard_dsp_block_t *job, aboard_ds
                               job->weights, (int32_t)(job->x_end - job->x) / ABOARD_DSP_PAIR_WORDS};
     aboard_dsp_block_pixels_t *const p = job->pixels;
     if (!p) {
-        aboard_dsp_blocks(&pair, aboard_dsp_block_sums, store);
+        aboard_dsp_blocks(&pair, aboard_dsp_block_sums, store, job->rest);
         return;
     }
     for (; p->from != p->end; p->from += p->from_stride, p->to += p->to_stride) {
@@ -305,7 +320,7 @@ ABOARD_INLINE void aboard_dsp_block_job(const aboard_dsp_block_t *job, aboard_ds
             pair.y1 = p->to;
         }
         aboard_dsp_fill_pair(p->x, first, p->from, p->taps);
-        aboard_dsp_blocks(&pair, aboard_dsp_block_sums, store);
+        aboard_dsp_blocks(&pair, aboard_dsp_block_sums, store, job->rest);
     }
 }
 

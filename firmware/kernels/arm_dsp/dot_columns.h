@@ -153,12 +153,12 @@ ABOARD_INLINE const uint32_t *aboard_dsp_column_sums(const aboard_dsp_pair_t *p,
 
 /** See above. */
 ABOARD_SHARED void aboard_dsp_column_single(const aboard_dsp_pair_t *p) {
-    aboard_dsp_blocks(p, aboard_dsp_column_sums, aboard_dsp_block_single_results);
+    aboard_dsp_blocks(p, aboard_dsp_column_sums, aboard_dsp_block_single_results, 0);
 }
 
 /** See above. */
 ABOARD_SHARED void aboard_dsp_column_double(const aboard_dsp_pair_t *p) {
-    aboard_dsp_blocks(p, aboard_dsp_column_sums, aboard_dsp_block_double_results);
+    aboard_dsp_blocks(p, aboard_dsp_column_sums, aboard_dsp_block_double_results, 0);
 }
 
 /** See above. */

@@ -35,7 +35,8 @@ ABOARD_INLINE void aboard_expanded_depthwise_conv2d_dsp_pixels(const aboard_expa
     aboard_dsp_block_pixels_t pixels = {
         row, row + cols * stride, stride, to, ABOARD_DSP_BLOCK, ABOARD_DSP_BLOCK, e->scratch, taps};
     const aboard_dsp_block_t job = {
-        NULL, 0, NULL, ABOARD_DSP_BLOCK_LEFT_OUT(taps), pixels.x, (const void *)e->weights, pixels.x + taps, &pixels};
+        NULL,    0, NULL, ABOARD_DSP_BLOCK_LEFT_OUT(taps), pixels.x, (const void *)e->weights, pixels.x + taps,
+        &pixels, 0};
     if (p->single_rounding) {
         aboard_dsp_block_single(&job);
     } else {

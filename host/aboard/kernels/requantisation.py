@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from aboard.ir import Array, Node, Rounding
 from aboard.ir.fingerprint import Memo, once_for_equal_nodes
@@ -69,8 +70,12 @@ class RequantisedLayer:
 
     def part(self, first: int, last: int) -> RequantisedLayer:
         """Returns channels [first, last)."""
+        return self.of(np.arange(first, last))
+
+    def of(self, channels: npt.NDArray[np.intp]) -> RequantisedLayer:
+        """Returns a layer of some channels, in their order; a channel may be there several times."""
         names = ("weights", "bias", "factor", "constant", "shift")
-        return replace(self, **{name: getattr(self, name)[first:last] for name in names})
+        return replace(self, **{name: getattr(self, name)[channels] for name in names})
 
 
 def requantised(

@@ -12,8 +12,8 @@ from aboard.kernels.arm_dsp import dot
 from aboard.kernels.arm_dsp.conv2d import DspS8, has_row_ends
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer
+from aboard.kernels.weights import overlapping
 from aboard.kernels.windowed import groups, is_pointwise
-from aboard.ops.weighted import WEIGHTS
 from aboard.target import Target
 
 #: Work of a pixel that is no window of its own: two of them are a call.
@@ -38,13 +38,13 @@ class DspBlocksS8(DspS8):
         reason = super().refuses(node, target)
         if reason is not None:
             return reason
-        whole = node.output.shape[3] // groups(node) % CHANNELS == 0
-        return None if whole else "is for a multiple of four output channels in each group"
+        enough = node.output.shape[3] // groups(node) >= CHANNELS
+        return None if enough else "is for four output channels or more in each group"
 
     @override
     def _loops(self, node: Node, taps: int) -> int:
-        is_flat = is_pointwise(node) and node.input(WEIGHTS).shape[3] % dot.TAP_GROUP == 0
-        return loops.of_pixel_pairs(node, CHANNELS, taps, call=0 if is_flat else _CALL, words=has_row_ends(node))
+        call = 0 if is_pointwise(node) else _CALL
+        return loops.of_pixel_pairs(node, CHANNELS, taps, call=call, words=has_row_ends(node))
 
     @override
     def _packed(self, layer: RequantisedLayer) -> Array:
@@ -52,7 +52,11 @@ class DspBlocksS8(DspS8):
 
 
 def packed(layer: RequantisedLayer) -> Array:
-    """Returns the words of `aboard_dsp_block_single` or `aboard_dsp_block_double`: [blocks of four channels, words]."""
+    """Returns the words of `aboard_dsp_block_single` or `aboard_dsp_block_double`: [blocks of four channels, words].
+
+    The last four channels are a block, some of them in two blocks.
+    """
+    layer = layer.of(overlapping(len(layer.weights), CHANNELS).reshape(-1))
     taps = dot.swar_words(layer.weights)
     # [blocks, pairs of channels, words] to [blocks, words, pairs of channels].
     steps = taps.reshape(-1, CHANNELS // 2, taps.shape[1]).transpose(0, 2, 1).reshape(-1, CHANNELS // 2 * taps.shape[1])

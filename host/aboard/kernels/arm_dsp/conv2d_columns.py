@@ -11,7 +11,7 @@ from typing_extensions import override
 from aboard.ir import Node
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_dsp import dot
-from aboard.kernels.arm_dsp.conv2d_blocks import DspBlocksS8, packed
+from aboard.kernels.arm_dsp.conv2d_blocks import CHANNELS, DspBlocksS8, packed
 from aboard.kernels.contract import (
     ROLLING_ROW_COST,
     ConstantArg,
@@ -51,7 +51,7 @@ class DspColumnsS8(DspBlocksS8):
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        return _geometry(node) or super().refuses(node, target)
+        return _geometry(node) or super().refuses(node, target) or _channels(node)
 
     @override
     def knobs(self, node: Node, target: Target) -> tuple[Knob, ...]:
@@ -101,6 +101,10 @@ class DspColumnsS8(DspBlocksS8):
     def _layer(self, node: Node) -> RequantisedLayer:
         layer = super()._layer(node)
         return replace(layer, weights=layer.weights[:, _order(node)])
+
+
+def _channels(node: Node) -> str | None:
+    return "is for a multiple of four output channels" if node.output.shape[3] % CHANNELS else None
 
 
 def _geometry(node: Node) -> str | None:
