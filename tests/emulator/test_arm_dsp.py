@@ -165,10 +165,9 @@ def test_every_entry_of_blocks_of_four_channels(ways: Ways) -> None:
     pairs = [(4, 5), (9, 4), (10, 7), (33, 6), (15, 10), (35, 21)]
     drawn += [pointwise(depth, channels, next(zero)) for depth, channels in pairs]
     drawn += [few(depth, channels, (3, 4), 2, "RELU6", 2) for depth, channels in [(8, 5), (7, 6)]]
-    drawn += [
-        few(depth, channels, size, activation="RELU6") for depth, channels, size in [(9, 5, (4, 4)), (6, 4, (1, 1))]
-    ]
-    drawn += [few(9, 5, (2, 3), groups=3)]
+    drawn += [few(9, 5, (4, 4), activation="RELU6"), few(6, 4, (1, 1)), few(9, 5, (2, 3), groups=3)]
+    # Fewer channels than a block.
+    drawn += [pointwise(20, 3, 5), few(20, 3, (4, 3)), few(9, 3, (3, 3), activation="RELU6", groups=2)]
     with strategy.forced(preferred(BLOCKS)):
         check([(layer.model(), layer.input()) for layer in drawn], opt=[opt for _, opt in ways], names=[BLOCKS])
 

@@ -207,9 +207,9 @@ def tiles(draw: st.DrawFn, name: str = WINOGRAD) -> Layer:
 
 @st.composite
 def blocks(draw: st.DrawFn) -> Layer:
-    """Draws a layer for `dsp_blocks_s8`: any window and groups, four results or more in each group."""
+    """Draws a layer for `dsp_blocks_s8`: any window and groups, three results or more in each group."""
     layer = draw(_convolution())
-    groups, channels = layer.shape_in[3] // layer.shape_weights[3], draw(st.integers(4, 20))
+    groups, channels = layer.shape_in[3] // layer.shape_weights[3], draw(st.integers(3, 20))
     layer.shape_weights = (channels * groups, *layer.shape_weights[1:])
     layer.shape_out = (*layer.shape_out[:3], channels * groups)
     layer = _finished(draw, layer)

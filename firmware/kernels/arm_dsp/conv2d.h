@@ -54,7 +54,8 @@ ABOARD_INLINE aboard_conv2d_dsp_job_t aboard_conv2d_dsp_job(const aboard_conv2d_
     const int32_t taps = aboard_conv2d_dsp_taps(&p->shape);
     aboard_conv2d_dsp_job_t job;
     if (block == ABOARD_DSP_BLOCK) {
-        const int32_t rest = aboard_conv2d_dsp_channels(p) % ABOARD_DSP_BLOCK;
+        const int32_t channels = aboard_conv2d_dsp_channels(p);
+        const int32_t rest = channels < ABOARD_DSP_BLOCK ? 0 : channels % ABOARD_DSP_BLOCK;
         job.four = (aboard_dsp_block_t){NULL,         0,    NULL, ABOARD_DSP_BLOCK_LEFT_OUT(taps), pairs, weights,
                                         pairs + taps, NULL, rest};
     } else {
@@ -122,11 +123,24 @@ ABOARD_INLINE void aboard_conv2d_dsp_pairs(const aboard_conv2d_dsp_t *p, aboard_
     }
 }
 
+/** Results of fewer channels than a block for two pixels: those of a block, of which the first are copied. */
+ABOARD_INLINE void aboard_conv2d_dsp_part(const aboard_conv2d_dsp_t *p, aboard_dsp_block_t *job, int8_t *const *y) {
+    int8_t results[2 * ABOARD_DSP_BLOCK];
+    job->y0 = results;
+    job->apart = ABOARD_DSP_BLOCK;
+    job->end = results + ABOARD_DSP_BLOCK;
+    aboard_conv2d_dsp_four(p, job);
+    memcpy(y[1], results + ABOARD_DSP_BLOCK, (size_t)aboard_conv2d_dsp_channels(p));
+    memcpy(y[0], results, (size_t)aboard_conv2d_dsp_channels(p));
+}
+
 /** Results of all channels of a pass for two pixels, from their copied windows. */
 ABOARD_INLINE void aboard_conv2d_dsp_epilogue(const aboard_conv2d_dsp_t *p, aboard_conv2d_dsp_job_t *job,
                                               aboard_conv2d_dsp_last_t *last_channel, int8_t *const *y, int32_t block) {
     const int32_t channels = aboard_conv2d_dsp_channels(p);
-    if (block == ABOARD_DSP_BLOCK) {
+    if (block == ABOARD_DSP_BLOCK && channels < ABOARD_DSP_BLOCK) {
+        aboard_conv2d_dsp_part(p, &job->four, y);
+    } else if (block == ABOARD_DSP_BLOCK) {
         job->four.y0 = y[0];
         job->four.apart = (int32_t)(y[1] - y[0]);
         job->four.end = y[0] + channels - job->four.rest;
@@ -185,14 +199,18 @@ ABOARD_INLINE void aboard_conv2d_dsp_group(const aboard_conv2d_dsp_t *p, const i
     }
 }
 
-/** True if windows are single pixels at the positions of the result pixels, which consist of whole tap groups unless
- * four channels are computed at once. */
+/** True if a pass has whole blocks of four channels, which are computed for many pixels in one call. */
+ABOARD_INLINE bool aboard_conv2d_dsp_in_blocks(const aboard_conv2d_dsp_t *p, int32_t block) {
+    return block == ABOARD_DSP_BLOCK && aboard_conv2d_dsp_channels(p) >= ABOARD_DSP_BLOCK;
+}
+
+/** True if windows are single pixels at the positions of the result pixels, and are read where they lie. */
 ABOARD_INLINE bool aboard_conv2d_dsp_flat(const aboard_conv2d_dsp_t *p, int32_t block) {
     const aboard_conv2d_shape_t *s = &p->shape;
     const bool ragged = s->in.channels / s->groups % ABOARD_DSP_TAP_GROUP != 0;
     return s->window_height == 1 && s->window_width == 1 && s->stride_h == 1 && s->stride_w == 1 && s->pad_top == 0 &&
            s->pad_left == 0 && s->out.cols == s->in.cols && s->out.rows == s->in.rows &&
-           (aboard_conv2d_dsp_whole(p) || (ragged && block == ABOARD_DSP_BLOCK));
+           (aboard_conv2d_dsp_whole(p) || (ragged && aboard_conv2d_dsp_in_blocks(p, block)));
 }
 
 /** Results of all channels of a pass for `count` pixels `from_stride` bytes apart, four channels at once. */
@@ -246,7 +264,7 @@ ABOARD_INLINE void aboard_conv2d_dsp_pixels(const aboard_conv2d_dsp_t *p, const 
         const int32_t rows = aboard_rows_together(in, row, aboard_rows_together(to, row, dense ? last - row : 1));
         const int8_t *a = aboard_row_s8(in, x, row);
         int8_t *y[2] = {aboard_row_out_s8(to, out, row), NULL};
-        if (block == ABOARD_DSP_BLOCK) {
+        if (aboard_conv2d_dsp_in_blocks(p, block)) {
             aboard_conv2d_dsp_all_pixels(p, a, rows * in->cols, y[0], pairs, bytes, &job.four);
             row += rows;
             continue;

@@ -15,7 +15,7 @@
 /**
  * int8 convolution, results equal to TFLite's reference kernel.
  *
- * @param p           Parameters; `wide` is 0, and a pass has ABOARD_DSP_BLOCK channels or more.
+ * @param p           Parameters; `wide` is 0, and a pass has any number of channels.
  * @param in, out     As for aboard_conv2d_dsp.
  * @param weights     Blocks of four channels, see aboard_dsp_block_single; one group after another.
  * @param pairs       As for aboard_conv2d_dsp.

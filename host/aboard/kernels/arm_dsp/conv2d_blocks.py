@@ -19,6 +19,9 @@ from aboard.target import Target
 #: Work of a pixel that is no window of its own: two of them are a call.
 _CALL = 70
 
+#: Fewest channels of a group: two are a block of other kernels.
+_FEWEST = 3
+
 #: ABOARD_DSP_BLOCK of `arm_dsp/dot_blocks.h`.
 CHANNELS = 4
 
@@ -38,12 +41,12 @@ class DspBlocksS8(DspS8):
         reason = super().refuses(node, target)
         if reason is not None:
             return reason
-        enough = node.output.shape[3] // groups(node) >= CHANNELS
-        return None if enough else "is for four output channels or more in each group"
+        enough = node.output.shape[3] // groups(node) >= _FEWEST
+        return None if enough else f"is for {_FEWEST} output channels or more in each group"
 
     @override
     def _loops(self, node: Node, taps: int) -> int:
-        call = 0 if is_pointwise(node) else _CALL
+        call = 0 if is_pointwise(node) and node.output.shape[3] // groups(node) >= CHANNELS else _CALL
         return loops.of_pixel_pairs(node, CHANNELS, taps, call=call, words=has_row_ends(node))
 
     @override
@@ -54,9 +57,11 @@ class DspBlocksS8(DspS8):
 def packed(layer: RequantisedLayer) -> Array:
     """Returns the words of `aboard_dsp_block_single` or `aboard_dsp_block_double`: [blocks of four channels, words].
 
-    The last four channels are a block, some of them in two blocks.
+    The last four channels are a block, some of them in two blocks; of fewer channels the last is there several times.
     """
-    layer = layer.of(overlapping(len(layer.weights), CHANNELS).reshape(-1))
+    count = len(layer.weights)
+    channels = overlapping(count, CHANNELS) if count >= CHANNELS else np.minimum(np.arange(CHANNELS), count - 1)
+    layer = layer.of(channels.reshape(-1))
     taps = dot.swar_words(layer.weights)
     # [blocks, pairs of channels, words] to [blocks, words, pairs of channels].
     steps = taps.reshape(-1, CHANNELS // 2, taps.shape[1]).transpose(0, 2, 1).reshape(-1, CHANNELS // 2 * taps.shape[1])
