@@ -200,6 +200,8 @@ def test_tiles_of_every_size_and_number_of_channels(zero_points: tuple[int, ...]
     # The last four channels are among those before; of 13 to 15 channels as of 16.
     odd = [((5, 6), 5, 7), ((4, 9), 15, 5), ((3, 4), 31, 4), ((2, 5), 6, 9), ((4, 4), 4, 6)]
     drawn += [tiles(size, depth, channels=channels) for size, depth, channels in odd]
+    # Fewer channels than four.
+    drawn += [tiles(size, depth, channels=3) for size, depth in [((3, 5), 16), ((6, 10), 7), ((1, 2), 4)]]
     # Sums beyond 2^23, and all values at the ends of their ranges.
     drawn += [tiles((3, 3), 96, LargeSums), extremes(16)]
     for layer, zero_point in zip(drawn, itertools.cycle(zero_points), strict=False):

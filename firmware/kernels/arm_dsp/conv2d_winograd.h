@@ -82,6 +82,24 @@ ABOARD_INLINE void aboard_conv2d_winograd_dsp_last(const aboard_conv2d_winograd_
     aboard_conv2d_winograd_dsp_tiles(p, &last);
 }
 
+/** Results of two tiles with fewer channels than a block, `cols` of a row of them. */
+ABOARD_INLINE void aboard_conv2d_winograd_dsp_part(const aboard_conv2d_winograd_dsp_t *p, const aboard_dsp_tiles_t *job,
+                                                   int32_t rows, int32_t cols) {
+    const int32_t row_bytes = ABOARD_DSP_TILE_RESULTS * ABOARD_DSP_TILE_CHANNELS;
+    int8_t results[ABOARD_DSP_TILE_HEIGHT * ABOARD_DSP_TILE_RESULTS * ABOARD_DSP_TILE_CHANNELS];
+    const aboard_dsp_tiles_t whole = {job->products,
+                                      results,
+                                      results + ABOARD_DSP_TILE_CHANNELS,
+                                      2 * ABOARD_DSP_TILE_CHANNELS,
+                                      {ABOARD_DSP_TILE_CHANNELS, ABOARD_DSP_TILE_CHANNELS},
+                                      row_bytes};
+    aboard_conv2d_winograd_dsp_tiles(p, &whole);
+    for (int32_t i = 0; i < rows; ++i) {
+        aboard_dsp_tile_part(job->y + i * job->below, p->shape.out.pixel_stride, results + i * row_bytes, cols,
+                             p->shape.out.channels);
+    }
+}
+
 /** Clamps the existing results of two tiles. */
 ABOARD_INLINE void aboard_conv2d_winograd_dsp_clamp(const aboard_conv2d_winograd_dsp_t *p, int8_t *y, int32_t below,
                                                     int32_t rows, int32_t cols) {
@@ -132,7 +150,7 @@ ABOARD_INLINE bool aboard_conv2d_winograd_dsp_covers(const aboard_conv2d_winogra
  * int8 convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters: 3x3 windows, one pixel apart, without dilation and groups; four channels or more
- * of the operand and of the result.
+ * of the operand.
  * @param in, out     As for aboard_conv2d_dsp; `in` is not overwritten, but for what `overwrites` allows: then a call
  * computes at most two rows.
  * @param weights     See aboard_dsp_products_t and aboard_dsp_tiles_t.
@@ -180,9 +198,13 @@ ABOARD_INLINE void aboard_conv2d_winograd_dsp(const aboard_conv2d_winograd_dsp_t
                                             cols > 2 ? 2 * view->pixel_stride : 0,
                                             {next, cols == 3 ? 0 : next},
                                             below};
-            aboard_conv2d_winograd_dsp_tiles(p, &job);
-            if (view->channels % ABOARD_DSP_TILE_CHANNELS != 0) {
-                aboard_conv2d_winograd_dsp_last(p, &job);
+            if (view->channels < ABOARD_DSP_TILE_CHANNELS) {
+                aboard_conv2d_winograd_dsp_part(p, &job, rows, cols);
+            } else {
+                aboard_conv2d_winograd_dsp_tiles(p, &job);
+                if (view->channels % ABOARD_DSP_TILE_CHANNELS != 0) {
+                    aboard_conv2d_winograd_dsp_last(p, &job);
+                }
             }
             if (p->clamped) {
                 aboard_conv2d_winograd_dsp_clamp(p, y, below, rows, cols);

@@ -87,6 +87,24 @@ ABOARD_INLINE void aboard_conv2d_winograd_4x4_dsp_place(aboard_dsp_tiles_4x4_t *
     }
 }
 
+/** Results of two tiles with fewer channels than a block, `cols` of each of `rows` rows. */
+ABOARD_INLINE void aboard_conv2d_winograd_4x4_dsp_part(const aboard_conv2d_winograd_4x4_dsp_t *p,
+                                                       const aboard_dsp_tiles_4x4_t *job, int32_t rows, int32_t cols) {
+    const int32_t row_bytes = ABOARD_DSP_TILE_4X4_RESULTS * ABOARD_DSP_TILE_CHANNELS;
+    int8_t results[ABOARD_DSP_TILE_4X4_HEIGHT * ABOARD_DSP_TILE_4X4_RESULTS * ABOARD_DSP_TILE_CHANNELS];
+    aboard_dsp_tiles_4x4_t whole = *job;
+    whole.blocks = 1;
+    aboard_conv2d_winograd_4x4_dsp_place(&whole, ABOARD_DSP_TILE_4X4_RESULTS, ABOARD_DSP_TILE_CHANNELS);
+    for (int32_t i = 0; i < ABOARD_DSP_TILE_4X4_HEIGHT; ++i) {
+        whole.rows[i] = results + i * row_bytes;
+    }
+    aboard_conv2d_winograd_4x4_dsp_tiles(p, &whole);
+    for (int32_t i = 0; i < rows; ++i) {
+        aboard_dsp_tile_part(job->rows[i], p->shape.out.pixel_stride, results + i * row_bytes, cols,
+                             p->shape.out.channels);
+    }
+}
+
 /** Clamps the existing results of two tiles. */
 ABOARD_INLINE void aboard_conv2d_winograd_4x4_dsp_clamp(const aboard_conv2d_winograd_4x4_dsp_t *p, int8_t *const *y,
                                                         int32_t rows, int32_t cols) {
@@ -100,7 +118,7 @@ ABOARD_INLINE void aboard_conv2d_winograd_4x4_dsp_clamp(const aboard_conv2d_wino
  * int8 convolution, results equal to TFLite's reference kernel.
  *
  * @param p           Parameters: 3x3 windows, one pixel apart, without dilation and groups; four channels or more
- * of the operand and of the result.
+ * of the operand.
  * @param in, out     As for aboard_conv2d_dsp; `in` is not overwritten.
  * @param weights     See aboard_dsp_products_t and aboard_dsp_tiles_4x4_t.
  * @param scratch     ABOARD_DSP_TILE_4X4_SUMS words, ABOARD_DSP_TILE_4X4_WORDS for every two channels of the operand,
@@ -129,9 +147,13 @@ ABOARD_INLINE void aboard_conv2d_winograd_4x4_dsp(const aboard_conv2d_winograd_4
             const aboard_conv2d_window_t at = {top.base, top.top, col - s->pad_left};
             aboard_conv2d_winograd_4x4_dsp_fill(p, in, &at, rows, cols, x, scratch, padding);
             aboard_conv2d_winograd_4x4_dsp_place(&job, cols, view->pixel_stride);
-            aboard_conv2d_winograd_4x4_dsp_tiles(p, &job);
-            if (view->channels % ABOARD_DSP_TILE_CHANNELS != 0) {
-                aboard_conv2d_winograd_4x4_dsp_last(p, &job);
+            if (view->channels < ABOARD_DSP_TILE_CHANNELS) {
+                aboard_conv2d_winograd_4x4_dsp_part(p, &job, rows, cols);
+            } else {
+                aboard_conv2d_winograd_4x4_dsp_tiles(p, &job);
+                if (view->channels % ABOARD_DSP_TILE_CHANNELS != 0) {
+                    aboard_conv2d_winograd_4x4_dsp_last(p, &job);
+                }
             }
             if (p->clamped) {
                 aboard_conv2d_winograd_4x4_dsp_clamp(p, job.rows, rows, cols);

@@ -201,4 +201,15 @@ ABOARD_INLINE int8_t aboard_dsp_tile_round(uint32_t sum, const uint32_t *c, int3
 
 #endif
 
+/** Copies the results of fewer channels than a block: those of a row of two tiles with whole blocks, to `cols` pixels.
+ */
+ABOARD_SHARED void aboard_dsp_tile_part(int8_t *to, int32_t stride, const int8_t *blocks, int32_t cols,
+                                        int32_t channels) {
+    for (int32_t col = 0; col < cols; ++col) {
+        for (int32_t i = 0; i < channels; ++i) {
+            to[col * stride + i] = blocks[col * ABOARD_DSP_TILE_CHANNELS + i];
+        }
+    }
+}
+
 #endif

@@ -83,12 +83,14 @@ def padded(values: Array, multiple: int) -> Array:
 def overlapping(count: int, block: int) -> npt.NDArray[np.intp]:
     """Returns the channels of blocks, [blocks, block]: the last block are the last channels, some in two blocks.
 
+    If there are fewer channels than a block has, the last of them is there several times.
+
     Args:
-        count: Channels, at least `block`.
+        count: Channels.
         block: Channels of a block.
     """
-    starts = np.minimum(np.arange(0, count, block), count - block)
-    return starts[:, None] + np.arange(block)
+    starts = np.minimum(np.arange(0, count, block), max(count - block, 0))
+    return np.minimum(starts[:, None] + np.arange(block), count - 1)
 
 
 def filled(values: Int64, multiple: int) -> Int64:

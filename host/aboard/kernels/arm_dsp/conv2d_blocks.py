@@ -20,7 +20,7 @@ from aboard.target import Target
 _CALL = 70
 
 #: Fewest channels of a group: two are a block of other kernels.
-_FEWEST = 3
+FEWEST = 3
 
 #: ABOARD_DSP_BLOCK of `arm_dsp/dot_blocks.h`.
 CHANNELS = 4
@@ -41,8 +41,8 @@ class DspBlocksS8(DspS8):
         reason = super().refuses(node, target)
         if reason is not None:
             return reason
-        enough = node.output.shape[3] // groups(node) >= _FEWEST
-        return None if enough else f"is for {_FEWEST} output channels or more in each group"
+        enough = node.output.shape[3] // groups(node) >= FEWEST
+        return None if enough else f"is for {FEWEST} output channels or more in each group"
 
     @override
     def _loops(self, node: Node, taps: int) -> int:
@@ -57,11 +57,9 @@ class DspBlocksS8(DspS8):
 def packed(layer: RequantisedLayer) -> Array:
     """Returns the words of `aboard_dsp_block_single` or `aboard_dsp_block_double`: [blocks of four channels, words].
 
-    The last four channels are a block, some of them in two blocks; of fewer channels the last is there several times.
+    Channels are in the order of `overlapping`.
     """
-    count = len(layer.weights)
-    channels = overlapping(count, CHANNELS) if count >= CHANNELS else np.minimum(np.arange(CHANNELS), count - 1)
-    layer = layer.of(channels.reshape(-1))
+    layer = layer.of(overlapping(len(layer.weights), CHANNELS).reshape(-1))
     taps = dot.swar_words(layer.weights)
     # [blocks, pairs of channels, words] to [blocks, words, pairs of channels].
     steps = taps.reshape(-1, CHANNELS // 2, taps.shape[1]).transpose(0, 2, 1).reshape(-1, CHANNELS // 2 * taps.shape[1])
