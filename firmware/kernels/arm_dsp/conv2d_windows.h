@@ -121,19 +121,22 @@ ABOARD_INLINE int8_t *aboard_conv2d_dsp_gather_row(const aboard_conv2d_dsp_t *p,
 #define ABOARD_CONV2D_DSP_APART 1
 #endif
 
+/** Copies a pixel of a window. */
+ABOARD_INLINE int8_t *aboard_conv2d_dsp_gather_pixel(const int8_t *from, int32_t depth, int8_t *column) {
+    if (ABOARD_CONV2D_DSP_APART && depth <= 2 * ABOARD_DSP_TAP_GROUP) {
+        /* Inlined if the size is a literal. */
+        memcpy(column, from, (size_t)depth);
+        return column + depth;
+    }
+    return aboard_im2col_copy_shared(column, from, depth);
+}
+
 /** Copies a row of a window within the input whose pixels are apart: with a dilation, of a group, of a wider tensor. */
 ABOARD_INLINE int8_t *aboard_conv2d_dsp_gather_apart(const aboard_conv2d_shape_t *s, const int8_t *from,
                                                      int8_t *column) {
-    const int32_t depth = s->in.channels / s->groups;
     ABOARD_UNROLL(1)
     for (int32_t kx = 0; kx < s->window_width; ++kx) {
-        if (depth <= 2 * ABOARD_DSP_TAP_GROUP) {
-            /* Inlined if the size is a literal. */
-            memcpy(column, from, (size_t)depth);
-            column += depth;
-        } else {
-            column = aboard_im2col_copy_shared(column, from, depth);
-        }
+        column = aboard_conv2d_dsp_gather_pixel(from, s->in.channels / s->groups, column);
         from += s->dilation_w * s->in.pixel_stride;
     }
     return column;
@@ -158,9 +161,10 @@ ABOARD_INLINE void aboard_conv2d_dsp_gather(const aboard_conv2d_dsp_t *p, const 
             const int8_t *const from = aboard_row_s8(&s->in, x, w->base + row) + w->left * s->in.pixel_stride;
             column = aboard_conv2d_dsp_gather_apart(s, from, column);
         } else {
+            ABOARD_UNROLL(1)
             for (int32_t kx = 0; kx < s->window_width; ++kx) {
                 const int8_t *const from = aboard_conv2d_dsp_tap(s, x, w, ky, kx, NULL);
-                column = from ? aboard_im2col_copy_shared(column, from, depth)
+                column = from ? aboard_conv2d_dsp_gather_pixel(from, depth, column)
                               : aboard_im2col_fill_shared(column, p->zero_point, depth);
             }
         }
