@@ -200,7 +200,8 @@ class MveS8(Implementation):
         stripes = _in_stripes(x, y)
         pairs = packed.in_pairs(node, found, flash_price(target))
         words = packed.words(found, x, few=self._packs_few and not stripes)
-        params = packed.params(node, found, x, y, result, stripes=stripes, pairs=pairs, words=words)
+        wide = records.is_wide(matrix, result)
+        params = packed.params(node, found, x, y, result, stripes=stripes, pairs=pairs, words=words, wide=wide)
         scratch = packed.scratch_bytes(found, x, stripes=stripes, words=words)
         return KernelCall(
             header=packed.HEADER,
