@@ -226,8 +226,9 @@ class MveS8(Implementation):
         """Returns the work that `growth` is a factor of: of the whole image, if the same function computes it."""
         chosen = self._chosen(node)
         whole = found if chosen is None or chosen.function != found.function else chosen
-        columns, words = packed.in_columns(whole, x), packed.words(whole, x, few=self._packs_few)
-        return depthwise_loops.of_packed(node, x, whole, result, words, pairs=pairs, columns=columns)
+        columns, near = packed.in_columns(whole, x), packed.is_near(whole, x)
+        words = packed.words(whole, x, few=self._packs_few)
+        return depthwise_loops.of_packed(node, x, whole, result, words, pairs=pairs, columns=columns, near=near)
 
 
 def _in_stripes(*views: View) -> bool:

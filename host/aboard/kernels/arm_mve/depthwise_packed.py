@@ -44,7 +44,7 @@ MOST_PARTS = 16
 MOST_STRIDE = _MAX_STEP // (4 * BLOCK)
 
 #: Instructions per channel and line outside of groups in stripes, where results are found anew for each.
-_CALL_IN_STRIPES = 35
+_CALL_IN_STRIPES = 20
 
 #: Lines of an image that are packed together, and the largest offsets between its pixels and between its lines.
 _STRIPS, _MOST_APART, _MOST_ADVANCE = 3, 508, 4095
