@@ -118,8 +118,8 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
 #define ABOARD_DEPTHWISE_PACKED_RUN(text, length) \
     __asm__ volatile(text length \
                      : [strip] "+r"(strip), [table] "+r"(table), [record] "+r"(record), [out] "+r"(out), \
-                       [left] "=&r"(left), [third] "=&r"(third) \
-                     : [shift] "i"(p->epilogue.shift), [zero_point] "i"(p->epilogue.zero_point), \
+                       [left] "=&r"(left) \
+                     : [shift] "i"(p->epilogue.shift), \
                        [low] "i"(p->epilogue.low), [high] "i"(p->epilogue.high), [wide] "i"(p->wide), [step] "i"(step), \
                        [groups] "i"(groups), [rest] "i"(rest), [skip] "i"(skip), [strip_bytes] "i"(strip_bytes), \
                        [pairs] "i"(p->pairs), [passes] "i"(passes), [next_strip] "i"(next_strip), [next_out] "i"(next_out), \
@@ -161,12 +161,21 @@ ABOARD_INLINE void aboard_depthwise_packed_pack_line(const aboard_depthwise_pack
     }
 }
 
-/** Begins `channels` channels: returns the address of the weights before the first ones. */
+/**
+ * Begins `channels` channels: returns the address of the weights before the first ones.
+ *
+ * `last` becomes the address of the last ones, or, if constants are read once the sums are gathered, the number of
+ * further channels in the upper half and the zero point in the lower.
+ */
 ABOARD_INLINE const int8_t *aboard_depthwise_packed_begin(const aboard_depthwise_packed_mve_t *p, const int8_t *record,
                                                           int32_t channels, aboard_depthwise_packed_table_t *table) {
     const int32_t bytes = aboard_depthwise_packed_record(p);
     const int8_t *const before = record + aboard_depthwise_packed_weights(p) - bytes;
-    table->last = before + channels * bytes;
+    if (p->form == ABOARD_DEPTHWISE_PACKED_PARTS || p->epilogue.form != ABOARD_MVE_SINGLE_ROUNDING) {
+        table->last = (uint32_t)(channels - 1) << 16 | (uint16_t)p->epilogue.zero_point;
+    } else {
+        table->last = (uint32_t)(uintptr_t)(before + channels * bytes);
+    }
     return before;
 }
 
@@ -202,7 +211,6 @@ ABOARD_INLINE void aboard_depthwise_packed_channels(const aboard_depthwise_packe
     const int32_t next_channel = aboard_depthwise_packed_word(p) - (passes > 1 ? passes * strips_bytes : advance);
     const int32_t next_result = 1 - (passes > 1 ? passes * lines * p->across.out_stride : groups * skip);
     int32_t left;
-    int32_t third;
     record = aboard_depthwise_packed_begin(p, record, channels, table);
     if (p->form == ABOARD_DEPTHWISE_PACKED_ONE_AXIS) {
         ABOARD_DEPTHWISE_PACKED_ROUNDED(ABOARD_DEPTHWISE_PACKED_ONE_AXIS_TEXT, FULL, "");

@@ -7,7 +7,8 @@
  * - FULL: a single rounding, four vectors of weights, which take all registers. Addresses of results are read for each
  *   group. Sums begin with the bias, which an instruction loads into all eight.
  * - SPARE: the same with one or two vectors of weights.
- * - RIGHT: two roundings. Constants are read once the sums are gathered, and `strip`, `table` and `third` are free.
+ * - RIGHT: two roundings. Constants are read once the sums are gathered, and `table` is the number of further channels
+ *   above the zero point.
  * - PARTS: a single rounding for windows of several vectors, with constants as for RIGHT.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_PACKED_EPILOGUE_H
@@ -65,8 +66,8 @@
 /** A single rounding, with the multiplier in each lane of `factor`. */
 #define ABOARD_DEPTHWISE_PACKED_SINGLE_EPILOGUE(factor) \
     ABOARD_DEPTHWISE_PACKED_GATHER \
-    "vqrdmlash.s32 q0, " factor ", %[third]\n\t" \
-    "vqrdmlash.s32 q3, " factor ", %[third]\n\t" \
+    "vqrdmlash.s32 q0, " factor ", %[record]\n\t" \
+    "vqrdmlash.s32 q3, " factor ", %[record]\n\t" \
     ABOARD_DEPTHWISE_PACKED_SINGLE \
     ABOARD_DEPTHWISE_PACKED_NARROW
 
@@ -90,7 +91,7 @@
     ".endif\n\t" \
     "vqmovnb.s32 q0, q0\n\t" \
     "vqmovnt.s32 q0, q3\n\t" \
-    "vqadd.s16 q0, q0, %[third]\n\t" \
+    "vqadd.s16 q0, q0, %[table]\n\t" \
     ABOARD_DEPTHWISE_PACKED_NARROW
 
 #define ABOARD_DEPTHWISE_PACKED_PARTS_EPILOGUE \
@@ -111,14 +112,14 @@
 #define ABOARD_DEPTHWISE_PACKED_SPARE_KEPT ABOARD_DEPTHWISE_PACKED_RESULTS("q2")
 #define ABOARD_DEPTHWISE_PACKED_RIGHT_KEPT \
     ABOARD_DEPTHWISE_PACKED_RESULTS("q2") \
-    "ldr %[table], [%[table], #64]\n\t" \
-    "mov %[third], %[zero_point]\n\t"
+    "ldr %[table], [%[table], #68]\n\t"
 #define ABOARD_DEPTHWISE_PACKED_PARTS_KEPT ABOARD_DEPTHWISE_PACKED_RIGHT_KEPT
 
-/** Constants of a channel. */
+/** Constants of a channel: the third one is in `record` until the next channel. */
 #define ABOARD_DEPTHWISE_PACKED_CONSTANTS(factor) \
     "ldrd r0, r2, [%[record], #-12]\n\t" \
-    "ldr %[third], [%[record], #-4]\n\t" \
+    "str %[record], [%[table], #64]\n\t" \
+    "ldr %[record], [%[record], #-4]\n\t" \
     "vdup.32 q0, r0\n\t" \
     "vstrw.32 q0, [%[table]]\n\t" \
     "vstrw.32 q0, [%[table], #16]\n\t" \
@@ -129,13 +130,16 @@
 #define ABOARD_DEPTHWISE_PACKED_RIGHT_CONSTANTS
 #define ABOARD_DEPTHWISE_PACKED_PARTS_CONSTANTS
 
-/** Compares the channel with the last one. */
-#define ABOARD_DEPTHWISE_PACKED_FULL_LAST \
-    "ldr r0, [%[table], #64]\n\t" \
-    "cmp %[record], r0\n\t"
-#define ABOARD_DEPTHWISE_PACKED_SPARE_LAST ABOARD_DEPTHWISE_PACKED_FULL_LAST
-#define ABOARD_DEPTHWISE_PACKED_RIGHT_LAST "cmp %[record], %[table]\n\t"
-#define ABOARD_DEPTHWISE_PACKED_PARTS_LAST ABOARD_DEPTHWISE_PACKED_RIGHT_LAST
+/** The next channel, if this is not the last one. */
+#define ABOARD_DEPTHWISE_PACKED_FULL_NEXT \
+    "ldrd %[record], r0, [%[table], #64]\n\t" \
+    "cmp %[record], r0\n\t" \
+    "bne 4b"
+#define ABOARD_DEPTHWISE_PACKED_SPARE_NEXT ABOARD_DEPTHWISE_PACKED_FULL_NEXT
+#define ABOARD_DEPTHWISE_PACKED_RIGHT_NEXT \
+    "subs %[table], %[table], #65536\n\t" \
+    "bhs 4b"
+#define ABOARD_DEPTHWISE_PACKED_PARTS_NEXT ABOARD_DEPTHWISE_PACKED_RIGHT_NEXT
 
 /** Beginning of eight sums. */
 #define ABOARD_DEPTHWISE_PACKED_FULL_BEGIN "ldm %[table], {r0, r2, r4, r6, r8, r10, r12, lr}\n\t"

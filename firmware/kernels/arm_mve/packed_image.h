@@ -109,7 +109,7 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_left_last(const aboard_depthwise_p
     "movw %[left], %[strip_bytes]\n\t" \
     ".set aboard_member, 0\n\t" \
     ".rept (%c[members] * %c[rest] + 3) / 4\n\t" \
-    ABOARD_DEPTHWISE_PACKED_IMAGE_GROUP(ABOARD_DEPTHWISE_PACKED_LEFT_SUMS, "84") \
+    ABOARD_DEPTHWISE_PACKED_IMAGE_GROUP(ABOARD_DEPTHWISE_PACKED_LEFT_SUMS, "88") \
     ".if aboard_member < %c[members]\n\t" \
     "vstrb.16 q0, [%[out], q3]\n\t" \
     ABOARD_DEPTHWISE_PACKED_MOVE(ADDRESS, "%[out]", "8 / %c[rest] * %c[across]") \
@@ -132,7 +132,7 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_left_last(const aboard_depthwise_p
     "bne 2b\n\t" \
     ".if %c[members] > %c[passes]\n\t" \
     ABOARD_DEPTHWISE_PACKED_WHOLE( \
-        ABOARD_DEPTHWISE_PACKED_IMAGE_GROUP(ABOARD_DEPTHWISE_PACKED_TWO_ALL(FULL), "68"), "q3", "%c[groups] / 2", \
+        ABOARD_DEPTHWISE_PACKED_IMAGE_GROUP(ABOARD_DEPTHWISE_PACKED_TWO_ALL(FULL), "72"), "q3", "%c[groups] / 2", \
         "2 * %c[skip]") \
     ".endif\n\t" \
     ".if %c[rest]\n\t" \
@@ -147,7 +147,7 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_left_last(const aboard_depthwise_p
 #define ABOARD_DEPTHWISE_PACKED_IMAGE(length) \
     __asm__ volatile(ABOARD_DEPTHWISE_PACKED_IMAGE_TEXT length \
                      : [strip] "+r"(strip), [table] "+r"(table), [record] "+r"(record), [out] "+r"(out), \
-                       [left] "=&r"(left), [third] "=&r"(third) \
+                       [left] "=&r"(left) \
                      : [shift] "i"(p->epilogue.shift), [low] "i"(p->epilogue.low), [high] "i"(p->epilogue.high), \
                        [step] "i"(step), [groups] "i"(groups), [skip] "i"(4 * p->along.out_stride), [pairs] "i"(p->pairs), \
                        [passes] "i"(passes), [next_strip] "i"(strip_bytes - 2 * groups * step), \
@@ -181,7 +181,6 @@ ABOARD_INLINE void aboard_depthwise_packed_image(const aboard_depthwise_packed_m
     const int32_t next_channel = aboard_depthwise_packed_word(p) - words;
     const int32_t next_result = 1 - result;
     int32_t left;
-    int32_t third;
     aboard_depthwise_packed_table_t *table = &tables->lines;
     record = aboard_depthwise_packed_begin(p, record, channels, table);
     ABOARD_DEPTHWISE_PACKED_IMAGE("");

@@ -4,9 +4,9 @@
  * The instructions of depthwise_packed.h: windows of channels with pixels packed in words, eight results at a time.
  *
  * One statement computes all channels of a block. Operands are in registers with odd numbers, because the even ones
- * hold sums: `strip`, `table`, `record` and `out` are addresses, `left` counts, `third` is a constant. Between groups
+ * hold sums: `strip`, `table`, `record` and `out` are addresses, `left` counts. Between groups
  * of results the registers of sums are free. Literals are `step`, `groups`, `rest`, `skip`, `strip_bytes`,
- * `next_channel` and `next_result` (from the end of a channel to the next), and `shift`, `zero_point`, `low` and `high`
+ * `next_channel` and `next_result` (from the end of a channel to the next), and `shift`, `low` and `high`
  * of the epilogue. All vector registers are used: q1 and q5 for addresses, q2 for the addresses of results or the
  * multiplier, q4 to q7 for weights, q6 for a multiplier, q0 and q3 for words and sums.
  */
@@ -24,12 +24,13 @@
 #define ABOARD_DEPTHWISE_PACKED_WEIGHTS 12
 
 /** Eight copies of a channel's bias; offsets of the eight results of a group, and of the words of a load from its first
- * word; the weights of the last channel. */
+ * word; room for the address of a channel's weights, and `last` of aboard_depthwise_packed_begin. */
 typedef struct {
     int32_t bias[8];
     uint16_t results[8];
     uint32_t words[4];
-    const int8_t *last;
+    const int8_t *record;
+    uint32_t last;
 } aboard_depthwise_packed_table_t;
 
 /* Formatted by hand: one instruction per line. */
@@ -138,8 +139,7 @@ typedef struct {
     lines \
     words("%c[next_channel]") \
     ABOARD_DEPTHWISE_PACKED_MOVE(ADDRESS, "%[out]", "%c[next_result]") \
-    ABOARD_DEPTHWISE_PACKED_##kind##_LAST \
-    "bne 4b"
+    ABOARD_DEPTHWISE_PACKED_##kind##_NEXT
 
 /** All channels with windows of one vector. */
 #define ABOARD_DEPTHWISE_PACKED_WINDOWS(kind, weights, sums, words) \

@@ -15,7 +15,7 @@ from aboard.ops.weighted import INPUT
 #: Instructions that read weights of a channel, by what a vector contains, that read its constants for a single
 #: rounding, and that move on to the next channel; those of a further line, and those around all channels of a block.
 _WEIGHTS = {Packing.FOUR: 4, Packing.ONE: 1, Packing.ONE_AXIS: 4, Packing.PARTS: 4}
-_CONSTANTS, _NEXT, _PASS, _BLOCK = 6, 6, 6, 20
+_CONSTANTS, _NEXT, _PASS, _BLOCK = 7, 6, 6, 20
 
 #: Instructions of a loop over groups of results, which a single group does without.
 _LOOP = 3
