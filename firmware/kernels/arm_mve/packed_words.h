@@ -44,7 +44,7 @@ typedef struct {
 /** Four words, one step after the last ones. */
 #define ABOARD_DEPTHWISE_PACKED_LOAD(at) "vldrw.u32 q0, [" at ", %[step]]!\n\t"
 
-/** A distance as `op` and an operand: a literal, or in r0. */
+/** Adds or subtracts a distance, which is in r0. */
 #define ABOARD_DEPTHWISE_PACKED_BY(op, to, distance) \
     "movw r0, #(" distance ") & 0xffff\n\t" \
     ".if (" distance ") >> 16\n\t" \
@@ -110,15 +110,15 @@ typedef struct {
     "vstrbt.16 q0, [%[out], " at "]\n\t" \
     ".endif\n\t"
 
-/** All groups of `passes` lines; the addresses of words are in q1, and in `second`. */
-#define ABOARD_DEPTHWISE_PACKED_LINES(groups, second) \
+/** All groups of `passes` lines; `words` moves the addresses of words. */
+#define ABOARD_DEPTHWISE_PACKED_LINES(groups, words) \
     ".if %c[passes] > 1\n\t" \
     "movw %[strip], %[passes]\n\t" \
     "2:\n\t" \
     ".endif\n\t" \
     groups \
     ".if %c[passes] > 1\n\t" \
-    second("%c[next_strip]") \
+    words("%c[next_strip]") \
     ABOARD_DEPTHWISE_PACKED_MOVE(ADDRESS, "%[out]", "%c[next_out]") \
     "subs %[strip], %[strip], #1\n\t" \
     "bne 2b\n\t" \
