@@ -24,7 +24,7 @@ _WHOLE_BYTES, MOST_WHOLE_BYTES = 6144, 32768
 _MAX_SCATTER = 0xFFFF
 
 #: Instructions per channel and line outside of groups of eight results.
-CALL = 16
+CALL = 18
 
 #: Instructions per channel and line if all lines are one run, and most results that share groups: two groups.
 _PASS, _MOST_LEFT = 8, 8
