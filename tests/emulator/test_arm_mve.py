@@ -97,6 +97,10 @@ def test_images_whose_channels_are_packed_four_at_a_time(toolchain: str) -> None
     check([(layer.model(), layer.input()) for layer in drawn], toolchain=toolchain, rule=rule)
 
 
+def test_depthwise_sums_of_many_bits() -> None:
+    check([(layer.model(), layer.input()) for layer in mve_layers.depthwise_sums_of_many_bits()])
+
+
 def test_line_buffers_of_several_rows() -> None:
     check([(layer.model(), layer.input()) for layer in mve_layers.tall_images()])
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 from hypothesis import strategies as st
+from typing_extensions import override
 
 from aboard.importers import load
 from aboard.ir import Node
@@ -222,6 +226,32 @@ def shared_images() -> list[Layer]:
     for layer in layers:
         layer.zero_point_out, layer.options = -128, {**layer.options, "FusedActivationFunction": "RELU"}
     return layers
+
+
+class ManyBits(Layer):
+    """A layer with two roundings, a first channel that has one of them, and a last channel with sums of 30 bits."""
+
+    @property
+    @override
+    def _positive_scales(self) -> np.ndarray:
+        scales = super()._positive_scales
+        scales[0], scales[-1] = 7 * scales[1:-1].mean(), 2.0**-21 * scales[-1]
+        return scales
+
+
+def depthwise_sums_of_many_bits() -> list[Layer]:
+    """Returns depthwise layers of packed words, of each form."""
+    sizes = [
+        ((9, 8), (3, 3), "SAME"),
+        ((9, 12), (4, 4), "SAME"),
+        ((30, 3), (5, 1), "VALID"),
+        ((13, 12), (7, 6), "SAME"),
+    ]
+    layers = [_depthwise(size, window, 20, padding) for size, window, padding in sizes]
+    return [
+        ManyBits(**{**vars(layer), "outlier": outlier, "spread": 0.15 / math.sqrt(math.prod(layer.shape_weights[1:3]))})
+        for layer, outlier in itertools.product(layers, [-(1 << 29) + 77, (1 << 29) + 12345])
+    ]
 
 
 def images_of_few_lines() -> list[Layer]:

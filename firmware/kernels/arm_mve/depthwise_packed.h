@@ -32,9 +32,9 @@ typedef struct {
     aboard_depthwise_packed_table_t *wrapped;
 } aboard_depthwise_packed_tables_t;
 
-/** Computes a channel of the result of lines `line` to `line + lines - 1`, whose strips are packed. */
+/** Computes `channels` channels of the result of lines `line` to `line + lines - 1`, whose strips are packed. */
 ABOARD_INLINE void aboard_depthwise_packed_lines(const aboard_depthwise_packed_mve_t *p, const int8_t *strip,
-                                                 int32_t line, int32_t lines, const int8_t *record,
+                                                 int32_t line, int32_t lines, int32_t channels, const int8_t *record,
                                                  const aboard_depthwise_packed_tables_t *tables, int8_t *out) {
     const int32_t next = aboard_depthwise_packed_strips(p, p->lines) * aboard_depthwise_packed_strip(p);
     const int32_t passes = aboard_depthwise_packed_passes(p);
@@ -42,14 +42,14 @@ ABOARD_INLINE void aboard_depthwise_packed_lines(const aboard_depthwise_packed_m
     ABOARD_UNROLL(1)
     for (; left >= p->lines; left -= passes * p->lines) {
         const int32_t wraps = aboard_depthwise_packed_wraps(p, line);
-        aboard_depthwise_packed_channel(p, passes, p->lines, wraps ? tables->wrapped : tables->lines, strip, record,
-                                        aboard_depthwise_packed_out(p, out, line + wraps));
+        aboard_depthwise_packed_channels(p, passes, p->lines, channels, wraps ? tables->wrapped : tables->lines, strip,
+                                         record, aboard_depthwise_packed_out(p, out, line + wraps));
         strip += passes * next;
         line += passes * p->lines;
     }
     if (aboard_depthwise_packed_single(p) && left > 0) {
-        aboard_depthwise_packed_channel(p, 1, 1, tables->single, strip, record,
-                                        aboard_depthwise_packed_out(p, out, line));
+        aboard_depthwise_packed_channels(p, 1, 1, channels, tables->single, strip, record,
+                                         aboard_depthwise_packed_out(p, out, line));
     }
 }
 
@@ -57,20 +57,25 @@ ABOARD_INLINE void aboard_depthwise_packed_lines(const aboard_depthwise_packed_m
 ABOARD_INLINE void aboard_depthwise_packed_block(const aboard_depthwise_packed_mve_t *p, const int8_t *strips,
                                                  int32_t line, int32_t lines, int32_t channels, const int8_t *record,
                                                  const aboard_depthwise_packed_tables_t *tables, int8_t *out) {
+    if (p->multiplier == 1) {
+        aboard_depthwise_packed_lines(p, strips, line, lines, channels, record, tables, out);
+        return;
+    }
     ABOARD_UNROLL(1)
     for (int32_t c = 0; c < channels; ++c) {
-        ABOARD_UNROLL(1)
-        for (int32_t i = 0; i < p->multiplier; ++i) {
-            aboard_depthwise_packed_lines(p, strips + 4 * c, line, lines, record, tables, out);
-            record += aboard_depthwise_packed_record(p);
-            ++out;
-        }
+        aboard_depthwise_packed_lines(p, strips + 4 * c, line, lines, p->multiplier, record, tables, out);
+        record += p->multiplier * aboard_depthwise_packed_record(p);
+        out += p->multiplier;
     }
 }
 
 /** Packs a line of the form ONE_AXIS: its pixels, four to a word. */
 ABOARD_INLINE void aboard_depthwise_packed_fill_strips_line(const aboard_depthwise_packed_mve_t *p, const int8_t *in,
                                                             uint32_t some, const int8_t *padding, int8_t *to) {
+    if (p->near) {
+        aboard_depthwise_packed_pack_line(p, in, some, to);
+        return;
+    }
     const int32_t words = p->along.inputs / 4;
     const int32_t rest = p->along.inputs % 4;
     aboard_depthwise_packed_rows_t rows;
@@ -192,10 +197,13 @@ ABOARD_INLINE void aboard_depthwise_packed_images(const aboard_depthwise_packed_
             const int32_t channels = ABOARD_MIN(p->channels - n, p->words);
             int8_t *y = out + n * p->multiplier;
             aboard_depthwise_packed_strips_of(p, in + n, 0, p->across.outputs, (1u << channels) - 1, padding, scratch);
+            const int32_t runs = p->multiplier == 1 ? 1 : channels;
+            const int32_t results = channels * p->multiplier / runs;
             ABOARD_UNROLL(1)
-            for (int32_t c = 0; c < channels * p->multiplier; ++c) {
-                aboard_depthwise_packed_image(p, &table, scratch + c / p->multiplier * 4, record, y++);
-                record += ABOARD_DEPTHWISE_PACKED_RECORD;
+            for (int32_t run = 0; run < runs; ++run) {
+                aboard_depthwise_packed_image(p, results, &table, scratch + 4 * run, record, y);
+                record += results * ABOARD_DEPTHWISE_PACKED_RECORD;
+                y += results;
             }
         }
         in += p->image_in;

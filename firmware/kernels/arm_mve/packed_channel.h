@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file arm_mve/packed_channel.h
- * The work of depthwise_packed.h per channel: packing pixels into words, and computing results from them.
+ * The work of depthwise_packed.h per block of channels: packing pixels into words, and computing results from them.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_PACKED_CHANNEL_H
 #define ABOARD_KERNELS_ARM_MVE_PACKED_CHANNEL_H
@@ -71,21 +71,74 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
         : [step] "i"(step_bytes), [count] "r"(count) \
         : "lr", "q0", "q1", "q2", "q3", "cc", "memory")
 
-/** All instructions for a channel of one line, or of two. */
+/** Four pixels, or fewer, and their words. */
+#define ABOARD_DEPTHWISE_PACKED_PIXEL_AT(t, vector) "vldrw" t ".u32 " vector ", [%[x]], %[apart]\n\t"
+
+#define ABOARD_DEPTHWISE_PACKED_STORE \
+    "vst40.8 {q0, q1, q2, q3}, [%[to]]\n\t" \
+    "vst41.8 {q0, q1, q2, q3}, [%[to]]\n\t" \
+    "vst42.8 {q0, q1, q2, q3}, [%[to]]\n\t" \
+    "vst43.8 {q0, q1, q2, q3}, [%[to]]!\n\t"
+
+/** Packs a line whose pixels follow each other in words; for some channels `begin` sets a predicate, and `t` uses it. */
+#define ABOARD_DEPTHWISE_PACKED_LINE(begin, four, one, t, predicate) \
+    __asm__ volatile( \
+        begin \
+        ".if %c[words]\n\t" \
+        "movw lr, %[words]\n\t" \
+        "dls lr, lr\n\t" \
+        "1:\n\t" \
+        four \
+        ABOARD_DEPTHWISE_PACKED_PIXEL_AT(t, "q0") \
+        ABOARD_DEPTHWISE_PACKED_PIXEL_AT(t, "q1") \
+        ABOARD_DEPTHWISE_PACKED_PIXEL_AT(t, "q2") \
+        ABOARD_DEPTHWISE_PACKED_PIXEL_AT(t, "q3") \
+        ABOARD_DEPTHWISE_PACKED_STORE \
+        "le lr, 1b\n\t" \
+        ".endif\n\t" \
+        ".if %c[rest]\n\t" \
+        one \
+        ABOARD_DEPTHWISE_PACKED_PIXEL_AT(t, "q0") \
+        ".if %c[rest] > 1\n\t" \
+        one \
+        ABOARD_DEPTHWISE_PACKED_PIXEL_AT(t, "q1") \
+        ".endif\n\t" \
+        ".if %c[rest] > 2\n\t" \
+        one \
+        ABOARD_DEPTHWISE_PACKED_PIXEL_AT(t, "q2") \
+        ".endif\n\t" \
+        ABOARD_DEPTHWISE_PACKED_STORE \
+        ".endif" \
+        : [x] "+r"(x), [to] "+r"(to) \
+        : [apart] "i"(p->along.in_stride), [words] "i"(p->along.inputs / 4), [rest] "i"(p->along.inputs % 4), \
+          [some] predicate \
+        : "lr", "q0", "q1", "q2", "q3", ABOARD_MVE_PREDICATE "cc", "memory")
+
+/** All instructions for channels of one line, or of two. */
 #define ABOARD_DEPTHWISE_PACKED_RUN(text, length) \
     __asm__ volatile(text length \
                      : [strip] "+r"(strip), [table] "+r"(table), [record] "+r"(record), [out] "+r"(out), \
                        [left] "=&r"(left) \
-                     : [single] "i"(single), [at] "i"(single ? 3 : 2), [shift] "i"(p->epilogue.shift), \
-                       [zero_point] "i"(p->epilogue.zero_point), [low] "i"(p->epilogue.low), \
-                       [high] "i"(p->epilogue.high), [step] "i"(step), [groups] "i"(groups), [rest] "i"(rest), \
-                       [skip] "i"(skip), [strip_bytes] "i"(strip_bytes), \
+                     : [shift] "i"(p->epilogue.shift), \
+                       [low] "i"(p->epilogue.low), [high] "i"(p->epilogue.high), [wide] "i"(p->wide), [step] "i"(step), \
+                       [groups] "i"(groups), [rest] "i"(rest), [skip] "i"(skip), [strip_bytes] "i"(strip_bytes), \
                        [pairs] "i"(p->pairs), [passes] "i"(passes), [next_strip] "i"(next_strip), [next_out] "i"(next_out), \
+                       [next_channel] "i"(next_channel), [next_result] "i"(next_result), \
                        [parts] "i"(parts), [columns] "i"(p->along.parts), [jump] "i"(jump) \
                      : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7")
 
+/** The same for a single rounding of a kind, or two roundings. */
+#define ABOARD_DEPTHWISE_PACKED_ROUNDED(text, kind, length) \
+    do { \
+        if (p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING) { \
+            ABOARD_DEPTHWISE_PACKED_RUN(text(kind), length); \
+        } else { \
+            ABOARD_DEPTHWISE_PACKED_RUN(text(RIGHT), length); \
+        } \
+    } while (0)
+
 #define ABOARD_DEPTHWISE_PACKED_RUN_PARTS(length) \
-    ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_PARTS_TEXT, length)
+    ABOARD_DEPTHWISE_PACKED_ROUNDED(ABOARD_DEPTHWISE_PACKED_PARTS_TEXT, PARTS, length)
 
 /* clang-format on */
 
@@ -96,6 +149,34 @@ ABOARD_INLINE void aboard_depthwise_packed_pack_steps(const int8_t *a, int32_t a
     const int8_t *c = b + apart;
     const int8_t *d = c + apart;
     ABOARD_DEPTHWISE_PACKED_STEPS(step);
+}
+
+/** Packs a line of the form ONE_AXIS whose pixels are aligned and near. */
+ABOARD_INLINE void aboard_depthwise_packed_pack_line(const aboard_depthwise_packed_mve_t *p, const int8_t *x,
+                                                     uint32_t some, int8_t *to) {
+    if (p->channels % ABOARD_DEPTHWISE_PACKED_BLOCK != 0) {
+        ABOARD_DEPTHWISE_PACKED_LINE("vmsr p0, %[some]\n\t", "vpstttt\n\t", "vpst\n\t", "t", "r"(some));
+    } else {
+        ABOARD_DEPTHWISE_PACKED_LINE("", "", "", "", "i"(0));
+    }
+}
+
+/**
+ * Begins `channels` channels: returns the address of the weights before the first ones.
+ *
+ * `last` becomes the address of the last ones, or, if constants are read once the sums are gathered, the number of
+ * further channels in the upper half and the zero point in the lower.
+ */
+ABOARD_INLINE const int8_t *aboard_depthwise_packed_begin(const aboard_depthwise_packed_mve_t *p, const int8_t *record,
+                                                          int32_t channels, aboard_depthwise_packed_table_t *table) {
+    const int32_t bytes = aboard_depthwise_packed_record(p);
+    const int8_t *const before = record + aboard_depthwise_packed_weights(p) - bytes;
+    if (p->form == ABOARD_DEPTHWISE_PACKED_PARTS || p->epilogue.form != ABOARD_MVE_SINGLE_ROUNDING) {
+        table->last = (uint32_t)(channels - 1) << 16 | (uint16_t)p->epilogue.zero_point;
+    } else {
+        table->last = (uint32_t)(uintptr_t)(before + channels * bytes);
+    }
+    return before;
 }
 
 /** Bytes that the addresses of loads advance by for a line. */
@@ -110,10 +191,11 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_advance(const aboard_depthwise_pac
     return loads * groups * step;
 }
 
-/** Computes a channel of `passes` times `lines` lines; more than one pass for a whole image only. */
-ABOARD_INLINE void aboard_depthwise_packed_channel(const aboard_depthwise_packed_mve_t *p, int32_t passes,
-                                                   int32_t lines, aboard_depthwise_packed_table_t *table,
-                                                   const int8_t *strip, const int8_t *record, int8_t *out) {
+/** Computes `channels` channels of `passes` times `lines` lines; more than one pass for a whole image only. */
+ABOARD_INLINE void aboard_depthwise_packed_channels(const aboard_depthwise_packed_mve_t *p, int32_t passes,
+                                                    int32_t lines, int32_t channels,
+                                                    aboard_depthwise_packed_table_t *table, const int8_t *strip,
+                                                    const int8_t *record, int8_t *out) {
     const int32_t results = 8 / lines;
     const int32_t groups = p->along.outputs / results;
     const int32_t rest = aboard_depthwise_packed_first(lines, p->along.outputs % results);
@@ -122,24 +204,27 @@ ABOARD_INLINE void aboard_depthwise_packed_channel(const aboard_depthwise_packed
     const int32_t skip = results * p->along.out_stride;
     const int32_t parts = aboard_depthwise_packed_parts(p);
     const int32_t jump = 4 * p->along.dilation * aboard_depthwise_packed_pitch(p);
-    const int32_t next_strip = aboard_depthwise_packed_strips(p, lines) * strip_bytes -
-                               aboard_depthwise_packed_advance(p, lines, groups + (rest != 0), step);
-    const int32_t single = p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING;
+    const int32_t advance = aboard_depthwise_packed_advance(p, lines, groups + (rest != 0), step);
+    const int32_t strips_bytes = aboard_depthwise_packed_strips(p, lines) * strip_bytes;
+    const int32_t next_strip = strips_bytes - advance;
     const int32_t next_out = lines * p->across.out_stride - groups * skip;
+    const int32_t next_channel = aboard_depthwise_packed_word(p) - (passes > 1 ? passes * strips_bytes : advance);
+    const int32_t next_result = 1 - (passes > 1 ? passes * lines * p->across.out_stride : groups * skip);
     int32_t left;
+    record = aboard_depthwise_packed_begin(p, record, channels, table);
     if (p->form == ABOARD_DEPTHWISE_PACKED_ONE_AXIS) {
-        ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_ONE_AXIS_TEXT, "");
+        ABOARD_DEPTHWISE_PACKED_ROUNDED(ABOARD_DEPTHWISE_PACKED_ONE_AXIS_TEXT, FULL, "");
     } else if (p->form == ABOARD_DEPTHWISE_PACKED_PARTS) {
         /* Two copies of all parts, of which the lines of the text count four. */
         ABOARD_MVE_SIZED(ABOARD_DEPTHWISE_PACKED_PART_LENGTH * 2 * (parts - 4), ABOARD_DEPTHWISE_PACKED_RUN_PARTS);
     } else if (p->form == ABOARD_DEPTHWISE_PACKED_FOUR && lines == 2) {
-        ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_FOUR_TEXT, "");
+        ABOARD_DEPTHWISE_PACKED_ROUNDED(ABOARD_DEPTHWISE_PACKED_FOUR_TEXT, FULL, "");
     } else if (p->form == ABOARD_DEPTHWISE_PACKED_FOUR) {
-        ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_TWO_TEXT, "");
+        ABOARD_DEPTHWISE_PACKED_ROUNDED(ABOARD_DEPTHWISE_PACKED_TWO_TEXT, SPARE, "");
     } else if (lines == 2) {
-        ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_PAIR_TEXT, "");
+        ABOARD_DEPTHWISE_PACKED_ROUNDED(ABOARD_DEPTHWISE_PACKED_PAIR_TEXT, SPARE, "");
     } else {
-        ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_ONE_TEXT, "");
+        ABOARD_DEPTHWISE_PACKED_ROUNDED(ABOARD_DEPTHWISE_PACKED_ONE_TEXT, SPARE, "");
     }
 }
 
@@ -154,6 +239,17 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
                 *to++ = (int8_t)(some >> lane & 1 ? rows->from[row][i * rows->step[row] + lane] : 0);
             }
         }
+    }
+}
+
+/** Packs a line of the form ONE_AXIS whose pixels are aligned and near. */
+ABOARD_INLINE void aboard_depthwise_packed_pack_line(const aboard_depthwise_packed_mve_t *p, const int8_t *x,
+                                                     uint32_t some, int8_t *to) {
+    for (int32_t i = 0; i < p->along.inputs; ++i) {
+        for (int32_t c = 0; c < ABOARD_DEPTHWISE_PACKED_BLOCK; ++c) {
+            to[i / 4 * aboard_depthwise_packed_pitch(p) + 4 * c + i % 4] = (int8_t)(some >> c & 1 ? x[c] : 0);
+        }
+        x += p->along.in_stride;
     }
 }
 
@@ -181,8 +277,9 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_sum(const int8_t *x, int32_t pitch
 ABOARD_INLINE int32_t aboard_depthwise_packed_window(const aboard_depthwise_packed_mve_t *p, const int8_t *strip,
                                                      const int8_t *record, int32_t line, int32_t along) {
     const int32_t pitch = aboard_depthwise_packed_pitch(p);
+    const int8_t *const weights = record + aboard_depthwise_packed_weights(p);
     if (p->form == ABOARD_DEPTHWISE_PACKED_FOUR) {
-        return aboard_depthwise_packed_sum(strip + along * pitch + line, pitch, record + 4, 3, 3);
+        return aboard_depthwise_packed_sum(strip + along * pitch + line, pitch, weights + 4, 3, 3);
     }
     int32_t sum = 0;
     if (p->form == ABOARD_DEPTHWISE_PACKED_ONE || p->form == ABOARD_DEPTHWISE_PACKED_PARTS) {
@@ -190,34 +287,52 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_window(const aboard_depthwise_pack
         const int8_t *const x = strip + line * aboard_depthwise_packed_strip(p) + along * p->along.stride * pitch;
         for (int32_t part = 0; part < aboard_depthwise_packed_parts(p); ++part) {
             const int8_t *const from = x + part / p->along.parts * aboard_depthwise_packed_strip(p);
-            sum += aboard_depthwise_packed_sum(from + part % p->along.parts * 4 * dilated, dilated, record + 16 * part,
+            sum += aboard_depthwise_packed_sum(from + part % p->along.parts * 4 * dilated, dilated, weights + 16 * part,
                                                4, 4);
         }
         return sum;
     }
     for (int32_t tap = 0; tap < 13; ++tap) {
-        sum += strip[(along + tap) / 4 * pitch + (along + tap) % 4] * record[3 + tap];
+        sum += strip[(along + tap) / 4 * pitch + (along + tap) % 4] * weights[3 + tap];
     }
     return sum;
 }
 
-/** Computes a channel of `passes` times `lines` lines; more than one pass for a whole image only. */
+/** Result of window `along` of line `line`. */
+ABOARD_INLINE int8_t aboard_depthwise_packed_scaled(const aboard_depthwise_packed_mve_t *p, const int8_t *strip,
+                                                    const int8_t *record, int32_t line, int32_t along) {
+    int32_t c[3];
+    memcpy(c, record + aboard_depthwise_packed_weights(p) - sizeof(c), sizeof(c));
+    /* Of two roundings, the second shift is a byte. */
+    const int32_t third = p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING ? c[2] : (int8_t)c[2];
+    const int32_t sum = aboard_depthwise_packed_window(p, strip, record, line, along);
+    return aboard_mve_result(&p->epilogue, sum, c[0], 0, c[1], third);
+}
+
+/** Computes a channel of `passes` times `lines` lines. */
 ABOARD_INLINE void aboard_depthwise_packed_channel(const aboard_depthwise_packed_mve_t *p, int32_t passes,
                                                    int32_t lines, const aboard_depthwise_packed_table_t *table,
                                                    const int8_t *strip, const int8_t *record, int8_t *out) {
-    int32_t c[3];
-    memcpy(c, record + (p->form == ABOARD_DEPTHWISE_PACKED_PARTS ? 16 * aboard_depthwise_packed_parts(p) : 20),
-           sizeof(c));
     for (int32_t pass = 0; pass < passes; ++pass) {
         for (int32_t at = 0; at < p->along.outputs * lines; ++at) {
             const int32_t line = at % lines;
-            const int32_t sum = aboard_depthwise_packed_window(p, strip, record, line, at / lines);
             /* Lanes alternate between the lines. */
             out[at / lines * p->along.out_stride + table->results[line]] =
-                aboard_mve_result(&p->epilogue, sum, c[0], 0, c[1], c[2]);
+                aboard_depthwise_packed_scaled(p, strip, record, line, at / lines);
         }
         strip += aboard_depthwise_packed_strips(p, lines) * aboard_depthwise_packed_strip(p);
         out += lines * p->across.out_stride;
+    }
+}
+
+/** Computes `channels` channels of `passes` times `lines` lines; more than one pass for a whole image only. */
+ABOARD_INLINE void aboard_depthwise_packed_channels(const aboard_depthwise_packed_mve_t *p, int32_t passes,
+                                                    int32_t lines, int32_t channels,
+                                                    const aboard_depthwise_packed_table_t *table, const int8_t *strip,
+                                                    const int8_t *record, int8_t *out) {
+    for (int32_t c = 0; c < channels; ++c) {
+        aboard_depthwise_packed_channel(p, passes, lines, table, strip + c * aboard_depthwise_packed_word(p),
+                                        record + c * aboard_depthwise_packed_record(p), out + c);
     }
 }
 

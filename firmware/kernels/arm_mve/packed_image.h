@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file arm_mve/packed_image.h
- * depthwise_packed.h for images whose strips are packed all together: a channel of an image in one run of instructions.
+ * depthwise_packed.h for images whose strips are packed all together: channels of an image in one run of instructions.
  *
  * Weights and constants of a channel are read once. All pairs of lines have their whole groups of eight results, and
  * then a last line alone. Of each of these the last one or two results along are left; they share groups.
@@ -67,9 +67,9 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_left_last(const aboard_depthwise_p
 
 /** Eight results, whose offsets are at `results` of the table. */
 #define ABOARD_DEPTHWISE_PACKED_IMAGE_GROUP(sums, results) \
-    ABOARD_DEPTHWISE_PACKED_BEGIN \
+    ABOARD_DEPTHWISE_PACKED_FULL_BEGIN \
     sums \
-    ABOARD_DEPTHWISE_PACKED_EPILOGUE("q2", "q2") \
+    ABOARD_DEPTHWISE_PACKED_SINGLE_EPILOGUE("q2") \
     "vldrh.16 q3, [%[table], #" results "]\n\t"
 
 /** What is left of a pair of lines, or of the single line, which is last: a load from the next strip. */
@@ -79,14 +79,14 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_left_last(const aboard_depthwise_p
     "vadd.i32 q1, q1, %[left]\n\t" \
     ".endif\n\t" \
     "vldrw.u32 q0, [q1]\n\t" \
-    ABOARD_DEPTHWISE_PACKED_SUM(first, "q4") \
+    ABOARD_DEPTHWISE_PACKED_FULL_SUM(first, "q4") \
     ".if %c[rest] == 2\n\t" \
-    ABOARD_DEPTHWISE_PACKED_SUM(third, "q5") \
+    ABOARD_DEPTHWISE_PACKED_FULL_SUM(third, "q5") \
     ".endif\n\t" \
     ".if aboard_member < %c[passes]\n\t" \
-    ABOARD_DEPTHWISE_PACKED_SUM(second, "q6") \
+    ABOARD_DEPTHWISE_PACKED_FULL_SUM(second, "q6") \
     ".if %c[rest] == 2\n\t" \
-    ABOARD_DEPTHWISE_PACKED_SUM(fourth, "q7") \
+    ABOARD_DEPTHWISE_PACKED_FULL_SUM(fourth, "q7") \
     ".endif\n\t" \
     ".endif\n\t" \
     ".set aboard_member, aboard_member + 1\n\t" \
@@ -104,66 +104,66 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_left_last(const aboard_depthwise_p
 
 /** Groups of what is left: of four pairs of lines with one result each, or of two with two. */
 #define ABOARD_DEPTHWISE_PACKED_LEFT_GROUPS \
-    ABOARD_DEPTHWISE_PACKED_DISTANCE("to_rest") \
-    "vadd.i32 q1, q1, %[left]\n\t" \
-    ABOARD_DEPTHWISE_PACKED_DISTANCE("to_out") \
-    "add %[out], %[out], %[left]\n\t" \
+    ABOARD_DEPTHWISE_PACKED_Q1("%c[to_rest]") \
+    ABOARD_DEPTHWISE_PACKED_MOVE(ADDRESS, "%[out]", "%c[to_out]") \
     "movw %[left], %[strip_bytes]\n\t" \
     ".set aboard_member, 0\n\t" \
     ".rept (%c[members] * %c[rest] + 3) / 4\n\t" \
-    ABOARD_DEPTHWISE_PACKED_IMAGE_GROUP(ABOARD_DEPTHWISE_PACKED_LEFT_SUMS, "80") \
-    ".if aboard_member == %c[members] && %c[last] != 0xffff\n\t" \
-    "movw %[strip], %[last]\n\t" \
-    "vmsr p0, %[strip]\n\t" \
+    ABOARD_DEPTHWISE_PACKED_IMAGE_GROUP(ABOARD_DEPTHWISE_PACKED_LEFT_SUMS, "88") \
+    ".if aboard_member < %c[members]\n\t" \
+    "vstrb.16 q0, [%[out], q3]\n\t" \
+    ABOARD_DEPTHWISE_PACKED_MOVE(ADDRESS, "%[out]", "8 / %c[rest] * %c[across]") \
+    ".else\n\t" \
+    "movw r0, %[last]\n\t" \
+    "vmsr p0, r0\n\t" \
     "vpst\n\t" \
     "vstrbt.16 q0, [%[out], q3]\n\t" \
-    ".else\n\t" \
-    "vstrb.16 q0, [%[out], q3]\n\t" \
-    "movw %[strip], #8 / %c[rest] * %c[across]\n\t" \
-    "add %[out], %[out], %[strip]\n\t" \
     ".endif\n\t" \
     ".endr\n\t"
 
-#define ABOARD_DEPTHWISE_PACKED_IMAGE_TEXT \
-    ABOARD_DEPTHWISE_PACKED_FOUR_BEGIN \
+#define ABOARD_DEPTHWISE_PACKED_IMAGE_LINES \
     "movw %[strip], %[passes]\n\t" \
     "2:\n\t" \
-    ABOARD_DEPTHWISE_PACKED_WHOLE(ABOARD_DEPTHWISE_PACKED_IMAGE_GROUP(ABOARD_DEPTHWISE_PACKED_FOUR_SUMS, "32"), "q3", \
-        "%c[groups]", "%c[skip]") \
-    ABOARD_DEPTHWISE_PACKED_DISTANCE("next_strip") \
-    "vadd.i32 q1, q1, %[left]\n\t" \
-    ABOARD_DEPTHWISE_PACKED_DISTANCE("next_out") \
-    "add %[out], %[out], %[left]\n\t" \
+    ABOARD_DEPTHWISE_PACKED_WHOLE( \
+        ABOARD_DEPTHWISE_PACKED_IMAGE_GROUP(ABOARD_DEPTHWISE_PACKED_FOUR_SUMS(FULL), "32"), "q3", "%c[groups]", "%c[skip]") \
+    ABOARD_DEPTHWISE_PACKED_Q1("%c[next_strip]") \
+    ABOARD_DEPTHWISE_PACKED_MOVE(ADDRESS, "%[out]", "%c[next_out]") \
     "subs %[strip], %[strip], #1\n\t" \
     "bne 2b\n\t" \
     ".if %c[members] > %c[passes]\n\t" \
-    ABOARD_DEPTHWISE_PACKED_WHOLE(ABOARD_DEPTHWISE_PACKED_IMAGE_GROUP(ABOARD_DEPTHWISE_PACKED_TWO_ALL, "64"), "q3", \
-        "%c[groups] / 2", "2 * %c[skip]") \
+    ABOARD_DEPTHWISE_PACKED_WHOLE( \
+        ABOARD_DEPTHWISE_PACKED_IMAGE_GROUP(ABOARD_DEPTHWISE_PACKED_TWO_ALL(FULL), "72"), "q3", "%c[groups] / 2", \
+        "2 * %c[skip]") \
     ".endif\n\t" \
     ".if %c[rest]\n\t" \
     ABOARD_DEPTHWISE_PACKED_LEFT_GROUPS \
-    ".endif"
+    ".endif\n\t"
+
+#define ABOARD_DEPTHWISE_PACKED_IMAGE_TEXT \
+    ABOARD_DEPTHWISE_PACKED_START \
+    ABOARD_DEPTHWISE_PACKED_CHANNELS(FULL, ABOARD_DEPTHWISE_PACKED_FOUR_WEIGHTS, ABOARD_DEPTHWISE_PACKED_IMAGE_LINES, \
+        ABOARD_DEPTHWISE_PACKED_Q1)
 
 #define ABOARD_DEPTHWISE_PACKED_IMAGE(length) \
     __asm__ volatile(ABOARD_DEPTHWISE_PACKED_IMAGE_TEXT length \
                      : [strip] "+r"(strip), [table] "+r"(table), [record] "+r"(record), [out] "+r"(out), \
                        [left] "=&r"(left) \
-                     : [single] "i"(1), [shift] "i"(p->epilogue.shift), [zero_point] "i"(p->epilogue.zero_point), \
-                       [low] "i"(p->epilogue.low), [high] "i"(p->epilogue.high), [step] "i"(step), \
-                       [groups] "i"(groups), [skip] "i"(4 * p->along.out_stride), [pairs] "i"(p->pairs), \
+                     : [shift] "i"(p->epilogue.shift), [low] "i"(p->epilogue.low), [high] "i"(p->epilogue.high), \
+                       [step] "i"(step), [groups] "i"(groups), [skip] "i"(4 * p->along.out_stride), [pairs] "i"(p->pairs), \
                        [passes] "i"(passes), [next_strip] "i"(strip_bytes - 2 * groups * step), \
                        [next_out] "i"(2 * p->across.out_stride - whole), [members] "i"(members), \
                        [rest] "i"(aboard_depthwise_packed_left(p)), [strip_bytes] "i"(strip_bytes), \
                        [to_rest] "i"((members > passes ? 1 : 1 + 2 * groups) * step - passes * strip_bytes), \
                        [to_out] "i"((members > passes ? 0 : whole) - 2 * passes * p->across.out_stride), \
-                       [across] "i"(p->across.out_stride), [last] "i"(aboard_depthwise_packed_left_last(p, members)) \
+                       [across] "i"(p->across.out_stride), [last] "i"(aboard_depthwise_packed_left_last(p, members)), \
+                       [next_channel] "i"(next_channel), [next_result] "i"(next_result) \
                      : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7")
 
 /* clang-format on */
 
-/** Computes a channel of an image. */
-ABOARD_INLINE void aboard_depthwise_packed_image(const aboard_depthwise_packed_mve_t *p,
-                                                 aboard_depthwise_packed_image_table_t *table, const int8_t *strip,
+/** Computes `channels` channels of an image. */
+ABOARD_INLINE void aboard_depthwise_packed_image(const aboard_depthwise_packed_mve_t *p, int32_t channels,
+                                                 aboard_depthwise_packed_image_table_t *tables, const int8_t *strip,
                                                  const int8_t *record, int8_t *out) {
     const int32_t step = aboard_depthwise_packed_step(p) * aboard_depthwise_packed_pitch(p);
     const int32_t strip_bytes = aboard_depthwise_packed_strip(p);
@@ -171,26 +171,38 @@ ABOARD_INLINE void aboard_depthwise_packed_image(const aboard_depthwise_packed_m
     const int32_t passes = p->across.outputs / 2;
     const int32_t members = passes + p->across.outputs % 2;
     const int32_t whole = 4 * groups * p->along.out_stride;
+    /* From the first words and the first result of a channel to the last ones. */
+    const int32_t rest = aboard_depthwise_packed_left(p);
+    const int32_t single = members > passes;
+    const int32_t words = rest > 0 ? (1 + 2 * groups) * step + (members - 1) * strip_bytes
+                                   : passes * strip_bytes + single * 2 * groups * step;
+    const int32_t result = rest > 0 ? whole + ((members * rest + 3) / 4 - 1) * (8 / rest) * p->across.out_stride
+                                    : 2 * passes * p->across.out_stride + single * whole;
+    const int32_t next_channel = aboard_depthwise_packed_word(p) - words;
+    const int32_t next_result = 1 - result;
     int32_t left;
+    aboard_depthwise_packed_table_t *table = &tables->lines;
+    record = aboard_depthwise_packed_begin(p, record, channels, table);
     ABOARD_DEPTHWISE_PACKED_IMAGE("");
 }
 
 #else
 
-/** Computes a channel of an image. */
-ABOARD_INLINE void aboard_depthwise_packed_image(const aboard_depthwise_packed_mve_t *p,
-                                                 const aboard_depthwise_packed_image_table_t *table,
+/** Computes `channels` channels of an image. */
+ABOARD_INLINE void aboard_depthwise_packed_image(const aboard_depthwise_packed_mve_t *p, int32_t channels,
+                                                 const aboard_depthwise_packed_image_table_t *tables,
                                                  const int8_t *strip, const int8_t *record, int8_t *out) {
-    (void)table;
-    int32_t c[3];
-    memcpy(c, record + 20, sizeof(c));
-    for (int32_t line = 0; line < p->across.outputs; ++line) {
-        const int8_t *const x = strip + line / 2 * aboard_depthwise_packed_strip(p);
-        for (int32_t along = 0; along < p->along.outputs; ++along) {
-            const int32_t sum = aboard_depthwise_packed_window(p, x, record, line % 2, along);
-            out[line * p->across.out_stride + along * p->along.out_stride] =
-                aboard_mve_result(&p->epilogue, sum, c[0], 0, c[1], c[2]);
+    (void)tables;
+    for (int32_t c = 0; c < channels; ++c) {
+        for (int32_t line = 0; line < p->across.outputs; ++line) {
+            const int8_t *const x = strip + line / 2 * aboard_depthwise_packed_strip(p);
+            for (int32_t along = 0; along < p->along.outputs; ++along) {
+                out[c + line * p->across.out_stride + along * p->along.out_stride] =
+                    aboard_depthwise_packed_scaled(p, x, record, line % 2, along);
+            }
         }
+        strip += aboard_depthwise_packed_word(p);
+        record += aboard_depthwise_packed_record(p);
     }
 }
 

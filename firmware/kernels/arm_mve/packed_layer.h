@@ -52,6 +52,7 @@ typedef struct {
     int32_t shared;     /**< 1: all lines of a channel are one run of instructions, which share groups of results; form
                              FOUR with a single rounding, in a slab of the whole image. */
     int32_t columns;    /**< 1: lines across are few, and are packed together, see packed_columns.h. */
+    int32_t near;       /**< 1: form ONE_AXIS, pixels along are aligned, and a load can advance to the next. */
     int32_t pairs;      /**< 1: two groups of results in a loop, for speed; 0 in the form PARTS. */
     int32_t stripes;    /**< 1: lines are rows, and a call computes some of them; 0: a call computes all lines. */
     aboard_view_t in;   /**< For stripes: any view of one image. */
@@ -65,6 +66,7 @@ typedef struct {
                              channels if a vector contains several pixels; 4 for less scratch, with `columns`. */
     int32_t places;     /**< Words of a channel in a strip. */
     int32_t zero_point; /**< Zero point of the input, and value of padding. */
+    int32_t wide;       /**< 1: sums of two roundings may have more than 23 bits and a sign. */
     aboard_mve_epilogue_t epilogue; /**< ABOARD_MVE_SINGLE_ROUNDING or ABOARD_MVE_RIGHT, without limits. */
 } aboard_depthwise_packed_mve_t;
 
@@ -98,9 +100,7 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_single(const aboard_depthwise_pack
 /** Groups of lines that one run of instructions computes: all of an image that is packed as a whole. */
 ABOARD_INLINE int32_t aboard_depthwise_packed_passes(const aboard_depthwise_packed_mve_t *p) {
     const int32_t all = p->across.outputs / p->lines;
-    const int32_t able = p->form == ABOARD_DEPTHWISE_PACKED_ONE ||
-                         (p->form == ABOARD_DEPTHWISE_PACKED_FOUR && p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING);
-    return able && !p->stripes && p->slab >= all ? ABOARD_MAX(all, 1) : 1;
+    return p->form != ABOARD_DEPTHWISE_PACKED_PARTS && !p->stripes && p->slab >= all ? ABOARD_MAX(all, 1) : 1;
 }
 
 /** Bytes from a word of a channel to the next. */
@@ -128,6 +128,16 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_parts(const aboard_depthwise_packe
 ABOARD_INLINE int32_t aboard_depthwise_packed_record(const aboard_depthwise_packed_mve_t *p) {
     return p->form == ABOARD_DEPTHWISE_PACKED_PARTS ? 16 * (aboard_depthwise_packed_parts(p) + 1)
                                                     : ABOARD_DEPTHWISE_PACKED_RECORD;
+}
+
+/** Bytes from a record to its weights, behind the constants. */
+ABOARD_INLINE int32_t aboard_depthwise_packed_weights(const aboard_depthwise_packed_mve_t *p) {
+    return p->form == ABOARD_DEPTHWISE_PACKED_PARTS ? 16 : ABOARD_DEPTHWISE_PACKED_WEIGHTS;
+}
+
+/** Bytes from the words of a channel of the result to those of the next, if one run of instructions computes both. */
+ABOARD_INLINE int32_t aboard_depthwise_packed_word(const aboard_depthwise_packed_mve_t *p) {
+    return p->multiplier == 1 ? 4 : 0;
 }
 
 /** Places from a vector to the next. */

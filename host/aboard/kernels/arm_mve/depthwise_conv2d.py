@@ -200,7 +200,8 @@ class MveS8(Implementation):
         stripes = _in_stripes(x, y)
         pairs = packed.in_pairs(node, found, flash_price(target))
         words = packed.words(found, x, few=self._packs_few and not stripes)
-        params = packed.params(node, found, x, y, result, stripes=stripes, pairs=pairs, words=words)
+        wide = records.is_wide(matrix, result)
+        params = packed.params(node, found, x, y, result, stripes=stripes, pairs=pairs, words=words, wide=wide)
         scratch = packed.scratch_bytes(found, x, stripes=stripes, words=words)
         return KernelCall(
             header=packed.HEADER,
@@ -225,8 +226,9 @@ class MveS8(Implementation):
         """Returns the work that `growth` is a factor of: of the whole image, if the same function computes it."""
         chosen = self._chosen(node)
         whole = found if chosen is None or chosen.function != found.function else chosen
-        columns, words = packed.in_columns(whole, x), packed.words(whole, x, few=self._packs_few)
-        return depthwise_loops.of_packed(node, x, whole, result, words, pairs=pairs, columns=columns)
+        columns, near = packed.in_columns(whole, x), packed.is_near(whole, x)
+        words = packed.words(whole, x, few=self._packs_few)
+        return depthwise_loops.of_packed(node, x, whole, result, words, pairs=pairs, columns=columns, near=near)
 
 
 def _in_stripes(*views: View) -> bool:

@@ -12,15 +12,19 @@ from aboard.kernels.view import View
 from aboard.ops.conv2d import attributes, window
 from aboard.ops.weighted import INPUT
 
-#: Instructions that read weights and constants of a channel, by what a vector contains, and those of a further line.
-_BEGIN = {Packing.FOUR: 12, Packing.ONE: 9, Packing.ONE_AXIS: 12, Packing.PARTS: 8}
-_PASS = 7
+#: Instructions that read weights of a channel, by what a vector contains, that read its constants for a single
+#: rounding, and that move on to the next channel; those of a further line, and those around all channels of a block.
+_WEIGHTS = {Packing.FOUR: 4, Packing.ONE: 1, Packing.ONE_AXIS: 4, Packing.PARTS: 4}
+_CONSTANTS, _NEXT, _PASS, _BLOCK = 7, 6, 6, 20
+
+#: Instructions of a loop over groups of results, which a single group does without.
+_LOOP = 3
 
 #: Loads of pixels for eight results of one line.
 _LOADS = {Packing.FOUR: 4, Packing.ONE: 8, Packing.ONE_AXIS: 2}
 
-#: Instructions in C around a channel's assembly, and around the packing of a strip.
-_CHANNEL, _STRIP = 6, 60
+#: Instructions in C around the packing of a strip, and of a line whose pixels follow each other in words.
+_STRIP, _NEAR = 60, 12
 
 #: Instructions around the packing of lines together: in a loop over pixels of sixteen channels, in a loop over four
 #: pixels of four channels, and in a block of these.
@@ -38,7 +42,15 @@ _SCALED = {EpilogueForm.SINGLE: 4, EpilogueForm.DOUBLE_RIGHT: 8, EpilogueForm.DO
 
 
 def of_packed(
-    node: Node, x: View, found: PackedGeometry, result: EpilogueMve, words: int, *, pairs: bool, columns: bool
+    node: Node,
+    x: View,
+    found: PackedGeometry,
+    result: EpilogueMve,
+    words: int,
+    *,
+    pairs: bool,
+    columns: bool,
+    near: bool,
 ) -> int:
     """Returns the work of a channel at a time with packed pixels, for whole images.
 
@@ -50,17 +62,21 @@ def of_packed(
         words: Words per place of a strip.
         pairs: True if a loop computes two groups of results.
         columns: True if all lines across are packed together.
+        near: True if loads advance their address from pixel to pixel of the form ONE_AXIS.
     """
     images, channels = node.output.shape[0], node.output.shape[3]
     blocks = ceil(x.channels / words)
-    computed = channels * _of_channel(found, result, pairs=pairs)
+    # With a multiplier, instructions run over the results of a channel.
+    runs = (blocks if channels == x.channels else x.channels) * _runs(found)
+    computed = channels * _of_channel(found, result, pairs=pairs) + runs * _BLOCK
     pixels = min(found.along.inputs, found.places - found.along.pad)
     if columns:
         each = min(found.across.inputs, 8 - found.across.pad) + 4 * found.passes
         few = ceil(pixels / 4) * (each + _FEW_COLUMN) + _FEW_BLOCK
         packed = pixels * (each + _COLUMN) if words == BLOCK else few
     elif found.packing is Packing.ONE_AXIS:
-        packed = found.across.outputs * (_PACK * ceil(found.along.inputs / 4) + _STRIP)
+        vector, strip = (_STEPS, _NEAR) if near else (_PACK, _STRIP)
+        packed = found.across.outputs * (vector * ceil(found.along.inputs / 4) + strip)
     else:
         packed = _packed(found, x, ceil(pixels * words / BLOCK), words, whole=pixels * words % BLOCK == 0)
     return loops.UNIT * images * (computed + blocks * packed)
@@ -69,28 +85,34 @@ def of_packed(
 def _of_channel(found: PackedGeometry, result: EpilogueMve, *, pairs: bool) -> int:
     """Returns the instructions of a channel of an image whose pixels are packed."""
     passes, single = divmod(found.across.outputs, found.lines)
-    begin, along = _BEGIN[found.packing], found.along.outputs
+    begin, along = _WEIGHTS[found.packing] + _CONSTANTS * result.is_single + _NEXT, found.along.outputs
     two, one = (_group(found, result, lines, pairs=pairs) for lines in (found.lines, 1))
     if found.shared:
         left = ceil(found.members * (along % 4) / 4)
-        return begin + along // 4 * passes * two + along // 8 * single * one + left * two + _PASS * passes + _CHANNEL
+        return begin + along // 4 * passes * two + along // 8 * single * one + left * two + _PASS * passes
     groups = passes * found.groups(found.lines) * two + single * found.groups(1) * one
-    joined = found.packing is Packing.ONE or (found.packing is Packing.FOUR and result.is_single)
-    if joined and found.whole and passes > 1:
-        return groups + begin + _PASS * passes + single * begin + (1 + single) * _CHANNEL
-    return groups + (passes + single) * (begin + _CHANNEL)
+    groups -= passes * _LOOP * (along // (8 // found.lines) == 1)
+    joined = found.joined and passes > 1
+    return groups + begin * ((1 if joined else passes) + single) + (_PASS * passes if joined else 0)
+
+
+def _runs(found: PackedGeometry) -> int:
+    """Returns how often instructions run over all channels of a block."""
+    passes, single = divmod(found.across.outputs, found.lines)
+    return 1 if found.shared else (min(passes, 1) if found.joined else passes) + single
 
 
 def _group(found: PackedGeometry, result: EpilogueMve, lines: int, *, pairs: bool) -> int:
     """Returns the instructions of eight results of one line or two."""
     limits = 3 * ((result.params["low"] != LOW) + (result.params["high"] != HIGH))
-    end = 4 + 2 + (2 if result.is_single else 9) + 1 + limits + 2 + (1 if pairs else 2)
+    end = 4 + 2 + (2 if result.is_single else 7) + 1 + limits + 2 + (1 if pairs else 2)
     if found.packing is Packing.PARTS:
         parts = prod(found.parts)
-        return end + parts * PART - 1 + max(parts - 4, 0) + (6 if result.is_single else 4)
+        return end + parts * PART - 1 + max(parts - 4, 0) + (5 if result.is_single else 3)
     loads = 2 if found.packing is Packing.FOUR and lines == 2 else _LOADS[found.packing]
     full = found.packing is Packing.ONE_AXIS or loads == 2
-    return end + 1 + loads + 8 + (1 if result.is_single and (full or found.shared) else 0)
+    begin = 1 + (full or found.shared) if result.is_single else 3
+    return end + begin + loads + 8
 
 
 def _packed(found: PackedGeometry, x: View, vectors: int, words: int, *, whole: bool) -> int:

@@ -44,7 +44,7 @@ MOST_PARTS = 16
 MOST_STRIDE = _MAX_STEP // (4 * BLOCK)
 
 #: Instructions per channel and line outside of groups in stripes, where results are found anew for each.
-_CALL_IN_STRIPES = 35
+_CALL_IN_STRIPES = 20
 
 #: Lines of an image that are packed together, and the largest offsets between its pixels and between its lines.
 _STRIPS, _MOST_APART, _MOST_ADVANCE = 3, 508, 4095
@@ -136,6 +136,17 @@ def in_columns(found: PackedGeometry, x: View) -> bool:
     near = 0 <= (found.across.inputs - 1) * apart <= _MOST_APART and 0 <= advance <= _MOST_ADVANCE
     few = found.whole and found.passes <= _STRIPS and x.channels % BLOCK == 0 and aligned(x)
     return found.packing is Packing.FOUR and found.lines == 2 and near and few
+
+
+def is_near(found: PackedGeometry, x: View) -> bool:
+    """True if a line of the form ONE_AXIS is aligned and a load can advance its address to the next pixel.
+
+    Args:
+        found: A geometry.
+        x: View of the operand.
+    """
+    stride = (x.row_stride, x.pixel_stride)[found.along.number]
+    return found.packing is Packing.ONE_AXIS and 0 <= stride <= _MOST_APART and aligned(x)
 
 
 def chosen(node: Node, result: EpilogueMve, alone: bool = False) -> PackedGeometry | None:
@@ -235,12 +246,21 @@ def words(found: PackedGeometry, x: View, *, few: bool) -> int:
 
 
 def params(
-    node: Node, found: PackedGeometry, x: View, y: View, result: EpilogueMve, *, stripes: bool, pairs: bool, words: int
+    node: Node,
+    found: PackedGeometry,
+    x: View,
+    y: View,
+    result: EpilogueMve,
+    *,
+    stripes: bool,
+    pairs: bool,
+    words: int,
+    wide: bool,
 ) -> dict[str, Literal]:
     """Returns the fields of `aboard_depthwise_packed_mve_t`.
 
     With `stripes`, a call computes some rows; with `pairs`, a loop computes two groups of results; `words` channels are
-    packed at once.
+    packed at once; sums are `wide` if they may have more than 23 bits and a sign.
     """
     shape = node.input(INPUT).shape
     return {
@@ -251,6 +271,7 @@ def params(
         "slab": found.passes if found.whole else 1,
         "shared": int(found.shared),
         "columns": int(not stripes and in_columns(found, x)),
+        "near": int(is_near(found, x)),
         "pairs": int(pairs),
         "stripes": int(stripes),
         "in": x.literal(),
@@ -263,6 +284,7 @@ def params(
         "words": words,
         "places": found.places,
         "zero_point": node.input(INPUT).quant.zero_point,
+        "wide": int(wide),
         "epilogue": result.params,
     }
 

@@ -24,7 +24,7 @@ _WHOLE_BYTES, MOST_WHOLE_BYTES = 6144, 32768
 _MAX_SCATTER = 0xFFFF
 
 #: Instructions per channel and line outside of groups of eight results.
-CALL = 20
+CALL = 18
 
 #: Instructions per channel and line if all lines are one run, and most results that share groups: two groups.
 _PASS, _MOST_LEFT = 8, 8
@@ -115,6 +115,11 @@ class PackedGeometry:
         fits = left <= 2 and self.members * left <= _MOST_LEFT and not (single and self.along.outputs % 8 > 2)
         two = self.packing is Packing.FOUR and self.lines == 2 and self.across.outputs > 1
         return self.sharing and self.whole and two and fits and (left > 0 or single > 0)
+
+    @property
+    def joined(self) -> bool:
+        """True if all lines but a single last one are one run of instructions."""
+        return self.whole and self.packing is not Packing.PARTS
 
     @property
     def members(self) -> int:

@@ -11,9 +11,13 @@ from aboard.ir import Array
 from aboard.kernels.arm_mve.epilogue import EpilogueMve
 from aboard.kernels.arm_mve.packed_layer import BLOCK, PackedGeometry, Packing
 from aboard.kernels.contract import PackedConstant
+from aboard.kernels.requantisation import sum_range
 
-#: ABOARD_DEPTHWISE_PACKED_RECORD, and the position of the epilogue's constants in such a record.
-RECORD, CONSTANTS = 32, 20
+#: ABOARD_DEPTHWISE_PACKED_RECORD, and ABOARD_DEPTHWISE_PACKED_WEIGHTS: the constants of the epilogue come first.
+RECORD, WEIGHTS = 32, 12
+
+#: Sums from which on the product with a byte may have more than 32 bits.
+_WIDE = 1 << 23
 
 
 def pack(found: PackedGeometry, matrix: Array, result: EpilogueMve) -> PackedConstant:
@@ -21,14 +25,14 @@ def pack(found: PackedGeometry, matrix: Array, result: EpilogueMve) -> PackedCon
     across, along = found.across, found.along
     if found.packing is Packing.PARTS:
         return PackedConstant("records", _records_of_parts(found, matrix, result), align=BLOCK, form="int8")
-    records = np.zeros((len(matrix), RECORD), np.int8)
+    weights = np.zeros((len(matrix), RECORD - WEIGHTS), np.int8)
     if found.packing is Packing.ONE_AXIS:
-        records[:, 3 : 3 + along.taps] = matrix
+        weights[:, 3 : 3 + along.taps] = matrix
     else:
         skipped = 1 if found.packing is Packing.FOUR else 0
-        words = records.reshape(len(records), RECORD // 4, 4)
+        words = weights.reshape(len(weights), -1, 4)
         words[:, skipped : skipped + along.taps, : across.taps] = _windows(found, matrix)
-    records[:, CONSTANTS:] = _constants(result)
+    records = np.concatenate([_constants(result), weights], axis=1)
     return PackedConstant("records", records, align=BLOCK, form="int8")
 
 
@@ -42,16 +46,30 @@ def _windows(found: PackedGeometry, matrix: Array) -> Array:
 
 
 def _constants(result: EpilogueMve) -> Array:
-    """Returns the constants of the epilogue as bytes [channels, 12]."""
-    constants: Array = np.ascontiguousarray(result.rows.T.astype("<i4")).view(np.int8)
+    """Returns the constants of the epilogue as bytes [channels, 12]; the second shift of two roundings is a byte."""
+    rows = result.rows if result.is_single else np.concatenate([result.rows[:2], result.rows[2:] & 0xFF])
+    constants: Array = np.ascontiguousarray(rows.T.astype("<i4")).view(np.int8)
     return constants
 
 
+def is_wide(matrix: Array, result: EpilogueMve) -> bool:
+    """True if a sum that is rounded twice may have more than 23 bits and a sign.
+
+    Args:
+        matrix: Weights [channels, taps].
+        result: The epilogue of its sums.
+    """
+    if result.is_single:
+        return False
+    ends = result.rows[0] + sum_range(matrix.astype(np.int64))
+    return bool(np.abs(ends).max() >= _WIDE)
+
+
 def _records_of_parts(found: PackedGeometry, matrix: Array, result: EpilogueMve) -> Array:
-    """Returns the records of the form PARTS: vectors of weights, the parts along innermost; constants; and a word."""
+    """Returns the records of the form PARTS: a word; constants; and vectors of weights, the parts along innermost."""
     across, along = found.parts
     full = np.zeros((len(matrix), 4 * along, 4 * across), np.int8)
     full[:, : found.along.taps, : found.across.taps] = _windows(found, matrix)
     parts = full.reshape(len(matrix), along, 4, across, 4).transpose(0, 3, 1, 2, 4).reshape(len(matrix), -1)
-    records: Array = np.concatenate([parts, _constants(result), np.zeros((len(matrix), 4), np.int8)], axis=1)
+    records: Array = np.concatenate([np.zeros((len(matrix), 4), np.int8), _constants(result), parts], axis=1)
     return records
