@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import itertools
 import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import aboard
+from aboard.boards import cpu as cpus
 from aboard.compiler import fitting
 from aboard.errors import CapacityError
 from aboard.kernels.contract import Implementation, KernelCall
@@ -112,6 +114,16 @@ def test_stripes_that_pack_columns_and_overwrite_their_operands(
             x = rng.integers(-128, 128, module.manifest.inputs[0].shape, np.int8)
             (wanted,) = oracle.tflm(each, x)
             np.testing.assert_array_equal(device.run(x, model=module.name), wanted, err_msg=module.name)
+
+
+@pytest.mark.parametrize("level", ["-Og", "-O1", "-Os", "-O3"])
+def test_parameters_with_tables_as_arguments_are_literals_at_every_level(level: str, tmp_path: Path) -> None:
+    target = "c -mcpu=cortex-m55 -opt=size"
+    module = aboard.compile(stripe_models.chain(0, *IMAGES[0]), target=target, name="model")
+    folder = module.save(tmp_path / "bundle")
+    flags = [*cpus.find("cortex-m55").flags("gcc"), level, "-std=c99", "-I", str(folder / "include")]
+    source, to = folder / "src" / "model.c", tmp_path / "model.o"
+    subprocess.run(["arm-none-eabi-gcc", *flags, "-c", str(source), "-o", str(to)], check=True)
 
 
 def test_equal_layers_have_tables_of_rows_as_literals(tmp_path: Path) -> None:
