@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import itertools
 import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import aboard
+from aboard.boards import cpu as cpus
+from aboard.compiler import fitting
 from aboard.errors import CapacityError
+from aboard.kernels.contract import Implementation, KernelCall
 from aboard.kernels.select import strategy
-from support import models, oracle
+from support import models, oracle, stripe_models
 from support.channel_models import ChannelModel
 from support.examples import either
 from support.image_models import global_average
@@ -71,6 +75,55 @@ def test_stripes_of_helium_compute_what_whole_layers_do(seed: int, tmp_path: Pat
             x = rng.integers(-128, 128, module.manifest.inputs[0].shape, np.int8)
             (wanted,) = oracle.tflm(each, x)
             np.testing.assert_array_equal(device.run(x, model=module.name), wanted, err_msg=module.name)
+
+
+#: Rows, columns, channels and windows of images whose depthwise layers pack columns in stripes.
+IMAGES = [
+    ((25, 5), 64, (3, 3)),
+    ((21, 6), 32, (3, 3)),
+    ((30, 3), 48, (3, 3)),
+    ((27, 4), 48, (2, 3)),
+    ((33, 1), 64, (3, 1)),
+    ((25, 2), 64, (3, 3)),
+]
+
+
+@pytest.mark.parametrize("toolchain", ["arm-none-eabi-gcc", "zig"])
+def test_stripes_that_pack_columns_and_overwrite_their_operands(
+    toolchain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rule(explained: strategy.Explanation) -> Implementation | None:
+        able = [c.implementation for c in explained.candidates if not c.refused]
+        found = next((each for each in able if each.name == "arm_mve_s8"), None)
+        return found and (found.in_less_scratch(explained.node) or found)
+
+    # Some layers fill no groups of results.
+    monkeypatch.setattr(fitting, "MOST_INSTRUCTIONS", 2.0)
+    data = [stripe_models.chain(number, *image) for number, image in enumerate(IMAGES)]
+    with strategy.forced(rule):
+        modules = [aboard.compile(each, target=f"{BOARD} -opt=size", name=f"s{i}") for i, each in enumerate(data)]
+    steps = [step for module in modules for step in module.schedule().program.steps]
+    functions = [step.call.function for step in steps if isinstance(step.call, KernelCall)]
+    assert functions.count("aboard_depthwise_stripes_mve") > 2 * len(IMAGES)
+    assert functions.count("aboard_conv2d_four_pixels_mve_staged") >= len(IMAGES)
+    project = aboard.create(modules, board=BOARD, path=tmp_path / "project")
+    project.build(toolchain=toolchain)
+    rng = np.random.default_rng(11)
+    with project.session() as device:
+        for module, each in zip(modules, data, strict=True):
+            x = rng.integers(-128, 128, module.manifest.inputs[0].shape, np.int8)
+            (wanted,) = oracle.tflm(each, x)
+            np.testing.assert_array_equal(device.run(x, model=module.name), wanted, err_msg=module.name)
+
+
+@pytest.mark.parametrize("level", ["-Og", "-O1", "-Os", "-O3"])
+def test_parameters_with_tables_as_arguments_are_literals_at_every_level(level: str, tmp_path: Path) -> None:
+    target = "c -mcpu=cortex-m55 -opt=size"
+    module = aboard.compile(stripe_models.chain(0, *IMAGES[0]), target=target, name="model")
+    folder = module.save(tmp_path / "bundle")
+    flags = [*cpus.find("cortex-m55").flags("gcc"), level, "-std=c99", "-I", str(folder / "include")]
+    source, to = folder / "src" / "model.c", tmp_path / "model.o"
+    subprocess.run(["arm-none-eabi-gcc", *flags, "-c", str(source), "-o", str(to)], check=True)
 
 
 def test_equal_layers_have_tables_of_rows_as_literals(tmp_path: Path) -> None:

@@ -45,6 +45,12 @@ ABOARD_REQUIRE(wrapping_conversion, (int32_t)UINT32_MAX == -1 && (int8_t)0xff ==
 #pragma GCC optimize("no-branch-count-reg")
 #endif
 
+/* Parameters with tables of rows as arguments are no constants. So that their other members are literals for assembly,
+ * gcc must take the struct apart, as it does without being asked at all levels of optimisation but -Og. */
+#if defined(__ARM_FEATURE_MVE) && defined(__OPTIMIZE__) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("tree-sra")
+#endif
+
 #if ABOARD_GNU
 
 /** A function that is always inlined, so that constant arguments fold into it; unused if the model has no use for it.

@@ -18,6 +18,7 @@
 #include "aboard/view.h"
 #include "four_pixels_columns.h"
 #include "four_pixels_layer.h"
+#include "four_pixels_staged.h"
 #include "line_buffer.h"
 
 /** Bytes by which the last load of a window exceeds it. */
@@ -113,6 +114,24 @@ ABOARD_INLINE void aboard_conv2d_four_pixels_mve(const aboard_conv2d_four_pixels
             aboard_four_pixels_direct(p, x, rows * p->out.cols, rest, weights, scratch, y);
             row += rows;
         }
+    }
+}
+
+/**
+ * aboard_conv2d_four_pixels_mve for DIRECT with 1x1 windows of whole chunks, where the result may lie exactly over the
+ * operand.
+ *
+ * @param scratch Four pixels.
+ */
+ABOARD_INLINE void aboard_conv2d_four_pixels_mve_staged(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *in,
+                                                        int8_t *out, const int8_t *weights, int8_t *scratch,
+                                                        int32_t first, int32_t last) {
+    ABOARD_UNROLL(1)
+    while (first < last) {
+        const int32_t rows = aboard_four_pixels_together(p, first, last);
+        aboard_four_pixels_staged(p, aboard_row_s8(&p->line_buffer.in, in, first), rows * p->out.cols, weights, scratch,
+                                  aboard_row_out_s8(&p->out, out, first));
+        first += rows;
     }
 }
 

@@ -187,7 +187,7 @@ ABOARD_INLINE void aboard_four_pixels_columns(const aboard_conv2d_four_pixels_mv
     aboard_four_pixels_fill_last(p, aboard_four_pixels_together(p, first, last), &tables[1]);
     ABOARD_UNROLL(1)
     for (int32_t row = first; row < last; ++row) {
-        const int8_t *x = aboard_mve_line_buffer(&p->line_buffer, in, row, scratch);
+        const int8_t *x = aboard_mve_line_buffer_from(&p->line_buffer, in, row, first, scratch);
         if (left == 0) {
             const int32_t rows = aboard_four_pixels_together(p, row, last);
             y = aboard_row_out_s8(&p->out, out, row);
@@ -226,7 +226,7 @@ ABOARD_INLINE void aboard_four_pixels_whole_rows(const aboard_conv2d_four_pixels
     aboard_four_pixels_fill(p, ABOARD_FOUR_PIXELS, &gather.table);
     ABOARD_UNROLL(1)
     for (int32_t row = first; row < last; ++row) {
-        const int8_t *x = aboard_mve_line_buffer(&p->line_buffer, in, row, scratch);
+        const int8_t *x = aboard_mve_line_buffer_from(&p->line_buffer, in, row, first, scratch);
         int8_t *y = aboard_row_out_s8(&p->out, out, row);
         ABOARD_UNROLL(1)
         for (int32_t col = 0; col < p->out.cols; col += ABOARD_FOUR_PIXELS) {

@@ -35,7 +35,8 @@ typedef struct {
     int32_t pad_top;
     int32_t pad_left;
     int32_t cols;       /**< Pixels of a row of the line buffer; 0: the line buffer is the input itself. */
-    int32_t keeps;      /**< 1: rows stay from one row of results to the next; 0: all are copied for each. */
+    int32_t keeps;      /**< 1: rows stay from one row of results to the next; 2: so they do within a call; 0: all are
+                             copied for each. */
     int32_t lines;      /**< Rows of results whose windows the line buffer holds at once; 1 unless rows are kept, the
                              input is whole, and the stride is at most the height of a window. */
     int32_t zero_point; /**< Zero point of the input, and value of padding. */
@@ -196,12 +197,13 @@ ABOARD_SHARED void aboard_mve_line_buffer_rows(const aboard_mve_line_buffer_t *b
  * @param b           Parameters.
  * @param in          Input.
  * @param row         Row of the result; within an image rows come in ascending order.
- * @param line_buffer Scratch; keeps its content between rows if `keeps` is 1.
+ * @param first       First row of a call.
+ * @param line_buffer Scratch; keeps its content between rows if `keeps` is 1, and between those of a call if it is 2.
  *
  * @return The first byte of the first window.
  */
-ABOARD_INLINE const int8_t *aboard_mve_line_buffer(const aboard_mve_line_buffer_t *b, const int8_t *in, int32_t row,
-                                                   int8_t *line_buffer) {
+ABOARD_INLINE const int8_t *aboard_mve_line_buffer_from(const aboard_mve_line_buffer_t *b, const int8_t *in,
+                                                        int32_t row, int32_t first, int8_t *line_buffer) {
     const int32_t image = b->in.rows == b->in_height ? 0 : row / b->out_height;
     const int32_t top = (row - image * b->out_height) * b->stride_h - b->pad_top;
     if (b->cols == 0) {
@@ -214,7 +216,7 @@ ABOARD_INLINE const int8_t *aboard_mve_line_buffer(const aboard_mve_line_buffer_
     }
     const int32_t rows = b->window_height + (ABOARD_MIN(b->lines, b->out_height - line) - 1) * b->stride_h;
     const int32_t kept = ABOARD_MAX(b->window_height - b->stride_h, 0);
-    if (line == 0 || !b->keeps) {
+    if (line == 0 || !b->keeps || (b->keeps == 2 && row == first)) {
         aboard_mve_line_buffer_rows(b, in, image, top, rows, 0, line_buffer);
     } else {
         /* To lower addresses, in ascending order. */
@@ -222,6 +224,12 @@ ABOARD_INLINE const int8_t *aboard_mve_line_buffer(const aboard_mve_line_buffer_
         aboard_mve_line_buffer_rows(b, in, image, top + kept, rows - kept, 1, line_buffer + kept * stride);
     }
     return line_buffer;
+}
+
+/** As aboard_mve_line_buffer_from, where rows do not stay within a call alone. */
+ABOARD_INLINE const int8_t *aboard_mve_line_buffer(const aboard_mve_line_buffer_t *b, const int8_t *in, int32_t row,
+                                                   int8_t *line_buffer) {
+    return aboard_mve_line_buffer_from(b, in, row, row, line_buffer);
 }
 
 /** Rows of results from `row` on, before `last`, whose windows the line buffer holds. */

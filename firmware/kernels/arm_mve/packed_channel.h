@@ -298,15 +298,21 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_window(const aboard_depthwise_pack
     return sum;
 }
 
+/** Result of a sum, with the three constants of its channel. */
+ABOARD_INLINE int8_t aboard_depthwise_packed_rounded(const aboard_mve_epilogue_t *e, const int8_t *constants,
+                                                     int32_t sum) {
+    int32_t c[3];
+    memcpy(c, constants, sizeof(c));
+    /* Of two roundings, the second shift is a byte. */
+    return aboard_mve_result(e, sum, c[0], 0, c[1], e->form == ABOARD_MVE_SINGLE_ROUNDING ? c[2] : (int8_t)c[2]);
+}
+
 /** Result of window `along` of line `line`. */
 ABOARD_INLINE int8_t aboard_depthwise_packed_scaled(const aboard_depthwise_packed_mve_t *p, const int8_t *strip,
                                                     const int8_t *record, int32_t line, int32_t along) {
-    int32_t c[3];
-    memcpy(c, record + aboard_depthwise_packed_weights(p) - sizeof(c), sizeof(c));
-    /* Of two roundings, the second shift is a byte. */
-    const int32_t third = p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING ? c[2] : (int8_t)c[2];
+    const int8_t *const constants = record + aboard_depthwise_packed_weights(p) - 3 * sizeof(int32_t);
     const int32_t sum = aboard_depthwise_packed_window(p, strip, record, line, along);
-    return aboard_mve_result(&p->epilogue, sum, c[0], 0, c[1], third);
+    return aboard_depthwise_packed_rounded(&p->epilogue, constants, sum);
 }
 
 /** Computes a channel of `passes` times `lines` lines. */

@@ -223,11 +223,17 @@ class RowWise:
             complete after the last call.
         keeps: True if it copies rows of operand 0 and keeps the copies as long as needed: it reads each row once, in
             the first stripe whose window contains the row.
+        overwrites: True if a stripe may overwrite the rows that it reads where they were written together, by a stripe
+            as high. Neither they nor the result are slices of wider tensors.
+        follows: True if higher stripes are as good. They are as high as those of the writer of operand 0 or of a reader
+            if that `overwrites`, or, if rows are accumulated, as those of their writer.
     """
 
     rows: int = 1
     accumulates: bool = False
     keeps: bool = False
+    overwrites: bool = False
+    follows: bool = False
 
 
 class Implementation(ABC):
@@ -322,8 +328,9 @@ class Implementation(ABC):
         """Returns the operands whose rows a stripe may overwrite if nothing reads them later, by their index.
 
         The rows of the result then lie exactly over as many rows of the operand, which are as large: the kernel has
-        read each of their bytes before it writes a result there. A stripe has at most the rows of `row_wise`. By
-        default those that the node may overwrite as a whole, if it computes one row after another.
+        read each of their bytes before it writes a result there. A stripe has at most the rows of `row_wise`; or, of
+        a kernel that `follows`, more. By default those that the node may overwrite as a whole, if it computes one row
+        after another.
         """
         pairs = self.runs_in_place(node) if self.by_rows else ()
         same = node.output.shape

@@ -234,10 +234,14 @@ class _Builder:
         return found
 
     def _overwritten(self, writer: Step, rows: int) -> tuple[int, ...]:
-        """Returns the operands that a stripe of so many rows may overwrite; of more rows than preferred, none."""
+        """Returns the operands that a stripe of so many rows may overwrite; of more rows than preferred, none.
+
+        A kernel that follows others overwrites rows in stripes of more rows than preferred.
+        """
         if (writer.node, rows) not in self.overwritten:
             way = writer.implementation.row_wise(writer.node)
-            few = way is not None and rows <= way.rows
+            height = self.program.assignment.stripe_height(writer.node) or 0
+            few = way is not None and (height > way.rows if way.follows else rows <= way.rows)
             self.overwritten[writer.node, rows] = writer.implementation.overwrites_rows(writer.node) if few else ()
         return self.overwritten[writer.node, rows]
 

@@ -8,7 +8,7 @@ first the path with the least peak, then, of all paths that need hardly more RAM
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from aboard.errors import CapacityError
@@ -302,7 +302,29 @@ class _CascadeSearch:
             yield from bounds.candidates(allowed, int(most * SLACK), minimise_ram=minimise_ram)
 
     def _row_wise(self, node: Node) -> RowWise | None:
-        return None if node in self._rolling else self.implementations[node].row_wise(node)
+        return None if node in self._rolling else self._way(node)
+
+    def _way(self, node: Node) -> RowWise | None:
+        """Returns how a node computes rows: as many at once as its neighbours, if it follows them."""
+        found = self.implementations[node].row_wise(node)
+        if found is not None and found.overwrites:
+            # Slices of wider tensors have pixels at any distance.
+            places = [self.plain.locations.get(tensor) for tensor in (node.input(0), node.output)]
+            return found if all(place is None or place.view.contiguous for place in places) else None
+        if found is None or not found.follows:
+            return found
+        writer = self._writers.get(node.input(0))
+        if found.accumulates:
+            ways = [] if writer is None else [self._way(writer)]
+        else:
+            around = [*self.readers.get(node.output, ()), *([] if writer is None else [writer])]
+            known = [self.implementations[each].row_wise(each) for each in around]
+            ways = [way for way in known if way is not None and way.overwrites]
+        return replace(found, rows=max(way.rows for way in (found, *ways) if way is not None))
+
+    @cached_property
+    def _writers(self) -> dict[Tensor, Node]:
+        return {tensor: node for node in self.graph.nodes for tensor in node.outputs}
 
     def peak(self, candidate: CascadeBound) -> int | None:
         """Returns the peak of a cascade; None if the steps cannot be one."""
@@ -327,14 +349,11 @@ class _CascadeSearch:
     def _build(self, nodes: Sequence[Node], *, minimise_ram: bool, rows: int | None = None) -> Cascade | None:
         """Returns the cascade of some steps, with a streamed input if no other step reads that input."""
 
-        def row_wise(node: Node) -> RowWise | None:
-            return self.implementations[node].row_wise(node)
-
         def build(streamed_input: Tensor | None) -> Cascade | None:
             return build_cascade(
                 self.graph,
                 nodes,
-                row_wise,
+                self._way,
                 streamed_input,
                 self._fields,
                 minimise_ram=minimise_ram,

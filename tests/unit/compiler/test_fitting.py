@@ -45,7 +45,7 @@ def test_size_needs_no_more_ram_and_flash_than_balanced(model: str, core: str) -
     size, balanced = (needs(compiled(model, core, f"-opt={opt}")) for opt in ("size", "balanced"))
     assert size[0] <= balanced[0]
     # Helium: `balanced` has no cascades, whose code may be added for less RAM.
-    more_code = 1.05 if core == "cortex-m55" and size[0] < balanced[0] else 1
+    more_code = 1.1 if core == "cortex-m55" and size[0] < balanced[0] else 1
     assert size[1] <= balanced[1] * more_code
 
 
@@ -65,15 +65,15 @@ def test_the_rule_names_the_kernels_of_balanced(model: str) -> None:
     )
 
 
-@pytest.mark.parametrize(("model", "less_scratch"), [(m, m == "kws") for m in models.available(["kws", "sww"])])
-def test_with_helium_size_takes_no_cascades_that_take_much_longer(model: str, less_scratch: bool) -> None:
-    """Stripes would take about a third more instructions, as predicted; packing fewer channels at once takes 1 %."""
+@pytest.mark.parametrize(("model", "overwrites"), [(m, m == "kws") for m in models.available(["kws", "sww"])])
+def test_with_helium_size_takes_no_cascades_that_take_much_longer(model: str, overwrites: bool) -> None:
+    """Stripes of eight rows that lie over their operands take less than a tenth more instructions, as predicted."""
     size, balanced = (compiled(model, "cortex-m55", f"-opt={opt}") for opt in ("size", "balanced"))
     counts = [sum(node.estimated_instructions or 0 for node in each.nodes) for each in (size, balanced)]
     assert counts[0] <= 1.1 * counts[1]
-    assert all(node.cascade is None for node in size.nodes)
-    assert (size.ram_bytes < 0.75 * balanced.ram_bytes) is less_scratch
-    assert (size.ram_bytes == balanced.ram_bytes) is not less_scratch
+    assert any(node.cascade is not None for node in size.nodes) is overwrites
+    assert (size.ram_bytes < 0.5 * balanced.ram_bytes) is overwrites
+    assert (size.ram_bytes == balanced.ram_bytes) is not overwrites
 
 
 @pytest.mark.parametrize("model", models.available(["kws"]))
@@ -88,7 +88,7 @@ def test_less_scratch_comes_before_cascades_where_ram_is_limited(model: str) -> 
 def test_the_rule_names_less_scratch(model: str) -> None:
     module = aboard.compile(models.read(model), target="c -mcpu=cortex-m55 -opt=size", name="model")
     assert module.trade().rule == (
-        "no cascades, which is fastest, with kernels of less scratch "
+        "the fewest stripes within 5 % of the least RAM found, with kernels of less scratch "
         "(with the kernels of -opt=balanced, since others may take more flash)"
     )
 

@@ -11,20 +11,21 @@ from hypothesis import strategies as st
 import aboard
 from aboard.compiler.scheduled import Scheduled
 from aboard.errors import VerifyError
-from aboard.ir import Tensor
+from aboard.ir import Node, Tensor
+from aboard.kernels.arm_mve import packed_stripes
 from aboard.memory.blocks import place
 from aboard.ops import get
 from aboard.ops.box import Box
 from aboard.schedule import blocks, blocks_instead
 from aboard.schedule.lowering import Program
 from aboard.schedule.moments import moments
-from support import models
+from support import models, stripe_models
 from support.examples import examples
 from support.image_models import image_model, wide_image_model
 
 
-def scheduled(model: bytes, attributes: str) -> Scheduled:
-    return aboard.compile(model, target=f"c -mcpu=cortex-m4 {attributes}", name="model").schedule()
+def scheduled(model: bytes, attributes: str, core: str = "cortex-m4") -> Scheduled:
+    return aboard.compile(model, target=f"c -mcpu={core} {attributes}", name="model").schedule()
 
 
 class Memory:
@@ -58,6 +59,7 @@ def execute(program: Program, memory: Memory) -> None:
     for tensor in outside - {node.output for node in cascade.nodes} - {cascade.streamed_input}:
         for row in range(program.assignment.locations[tensor].view.rows):
             memory.write(memory.row(tensor, row), (tensor.name, row))
+    kept: dict[Node, int] = {}
     for stripe in cascade.stripes:
         if stripe.position == len(steps):
             assert cascade.streamed_input is not None
@@ -76,7 +78,8 @@ def execute(program: Program, memory: Memory) -> None:
                 assert box is not None
                 first, last = box.start[1], box.stop[1]
             # Kernels that keep rows have read the others before.
-            memory.check(tensor, max(first, last - 1) if way.keeps else first, last)
+            memory.check(tensor, max(first, kept.get(step.node, 0)) if way.keeps else first, last)
+            kept[step.node] = last
         for index, scratch in zip(step.scratch, step.call.scratch, strict=True):
             memory.write(range(memory.offsets[index], memory.offsets[index] + scratch.bytes), "scratch")
         if not way.accumulates:
@@ -107,6 +110,16 @@ def test_rows_of_a_whole_model(name: str, attributes: str, kws: int, ic: int) ->
     found = scheduled(models.read(name), attributes)
     assert found.layout.tables
     assert found.layout.ram <= {"kws": kws, "ic": ic}[name]
+    execute(found.program, Memory(found.program, found.layout.offsets, dict(found.layout.tables)))
+
+
+def test_layers_that_overwrite_rows_give_their_height_to_others() -> None:
+    """Depthwise and 1x1 layers compute their rows in place, and keep two rows each."""
+    found = scheduled(stripe_models.chain(5, (25, 5), 64), "-opt=size", "cortex-m55")
+    (cascade,) = found.program.assignment.cascades
+    assert {cascade.stripe_height(node) for node in cascade.nodes} == {packed_stripes.ROWS}
+    row = 5 * 64
+    assert found.layout.ram < (packed_stripes.ROWS + 3 * 2 + 3) * row
     execute(found.program, Memory(found.program, found.layout.offsets, dict(found.layout.tables)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from typing_extensions import override
 
@@ -165,7 +166,12 @@ class MveS8(Implementation):
     def row_wise(self, node: Node) -> RowWise:
         """As many rows as nearly fill groups of four pixels."""
         found = self._whole(node)
-        return RowWise(1 if found is None else four_pixels.rows_at_once(node, found))
+        return RowWise() if found is None else RowWise(four_pixels.rows_at_once(node, found), follows=True)
+
+    @override
+    def overwrites_rows(self, node: Node) -> tuple[int, ...]:
+        """A 1x1 layer whose stripes follow those of another one copies four pixels before it writes their results."""
+        return (INPUT,) if four_pixels.may_stage(node, self._whole(node)) else ()
 
     @override
     def growth(self, node: Node, rows: int) -> float:
@@ -192,7 +198,10 @@ class MveS8(Implementation):
             unrolled = self.knob("unroll", UNROLLED)
             staged = self.knob("staged", int(_copies(node, x, y, flash_price(target)))) == 1
             return _pixel_pairs(node, x, y, lines, matrix, result, unrolled, staged=staged)
-        found = four_pixels.priced(node, found, y, result, flash_price(target))
+        # Stripes follow another layer's, so that their rows in blocks may lie over those of the operand.
+        follows = bool(x.table and y.table) and y.stripe_height > self.row_wise(node).rows
+        staged = follows and four_pixels.may_stage(node, found)
+        found = replace(four_pixels.priced(node, found, y, result, flash_price(target)), staged=staged)
         return _four_pixels(node, x, y, lines, found, matrix, result)
 
 
@@ -213,7 +222,7 @@ def _four_pixels(
 ) -> KernelCall:
     """Returns the call that computes four pixels and two channels at once."""
     params: dict[str, Literal] = {
-        "line_buffer": line_buffer(node, x, found.cols, lines),
+        "line_buffer": line_buffer(node, x, found.cols, lines) | _within_a_call(node, y, found),
         "out": y.literal(),
         **found.params(),
         "epilogue": result.params,
@@ -238,8 +247,14 @@ def _four_pixels(
         code_key=repr(params),
         # A function that is not inlined gets the address of the line buffer's parameters: with an argument among them,
         # gcc would take none of them for a literal.
-        literal_tables=True,
+        literal_tables=not found.staged,
     )
+
+
+def _within_a_call(node: Node, y: View, found: four_pixels.FourPixels) -> dict[str, Literal]:
+    """Returns the field of a line buffer in stripes of several rows, which keeps rows until the end of each."""
+    several = y.stripe_height > 1 and found.source is four_pixels.Source.IM2COL and found.cols > 0
+    return {"keeps": 2} if several and dilations(node)[0] == 1 and not scattered(node) else {}
 
 
 def _staged(node: Node, x: View) -> bool:

@@ -27,6 +27,7 @@ from aboard.kernels.view import Literal, View
 from aboard.kernels.weights import padded
 from aboard.kernels.windowed import groups
 from aboard.ops import conv2d as op
+from aboard.ops.weighted import INPUT
 from aboard.ops.window import reach
 
 HEADER, FUNCTION = "arm_mve/conv2d_four_pixels.h", "aboard_conv2d_four_pixels_mve"
@@ -102,6 +103,7 @@ class FourPixels:
         load: Bytes that all pixels are at multiples of for DIRECT; 4 for the others.
         gather: The units that windows are gathered in for IM2COL; None if rows are copied.
         whole_rows: True if rows of the result are whole groups of four pixels with gathered windows of few chunks.
+        staged: True if all pixels are copied for DIRECT, because results may lie over them.
     """
 
     source: Source
@@ -120,12 +122,13 @@ class FourPixels:
     load: int = 4
     gather: Gather | None = None
     whole_rows: bool = False
+    staged: bool = False
 
     @property
     def function(self) -> str:
         """The C function for windows of contiguous rows."""
-        if self.whole_rows:
-            return FUNCTION + "_whole_rows"
+        if self.whole_rows or self.staged:
+            return FUNCTION + ("_staged" if self.staged else "_whole_rows")
         return FUNCTION + ("_gathered" if self.gather is not None else "")
 
     @property
@@ -154,7 +157,7 @@ class FourPixels:
 
     def scratch(self, buffer_bytes: int) -> Scratch:
         """Returns the scratch: line buffer, im2col columns or pixels, and the bytes that vectors read beyond these."""
-        direct = 3 * self.distance + self.chunks * CHUNK if self.copies else 0
+        direct = 3 * self.distance + self.chunks * CHUNK if self.copies or self.staged else 0
         own = {Source.DIRECT: direct, Source.LINE_BUFFER: 0, Source.IM2COL: PIXELS * self.distance + CHUNK}[self.source]
         return Scratch(buffer_bytes + own, align=CHUNK, persistent=self.cols > 0 and self.keeps)
 
@@ -176,6 +179,16 @@ def possible(node: Node, x: View, y: View, result: EpilogueMve, *, sliding: bool
         return []
     found = (_direct(node, x, y), _line_buffer(node, x, y, sliding=sliding), _im2col(node, x, y))
     return [each for each in found if each is not None]
+
+
+def may_stage(node: Node, found: FourPixels | None) -> bool:
+    """True if four pixels of a 1x1 layer can be copied before their results are written over them."""
+    same = node.input(INPUT).shape == node.output.shape
+    plain = op.window(node) == (1, 1) and groups(node) == 1 and node.output.shape[3] % CHUNK == 0
+    if found is None or found.source is not Source.DIRECT or found.joined == 0:
+        return False
+    near = (PIXELS - 1) * found.distance + (found.chunks - 1) * CHUNK <= _MAX_OFFSET
+    return same and plain and near
 
 
 def priced(node: Node, found: FourPixels, y: View, result: EpilogueMve, price: float) -> FourPixels:

@@ -28,6 +28,9 @@ _WHOLE_ROWS, _GATHERED, _FAR = 24, 15, 10
 #: Instructions around a copy of one of the last pixels of a row, and around four of them.
 _COPY, _COPIES = 4, 20
 
+#: Instructions around a copy of four pixels before their results are written over them.
+_STAGED = 6
+
 #: Instructions of a window that is copied alone, and around the copies of a row of a line buffer.
 _SINGLE, _LINE, _LINE_OF_WHOLE_ROWS, _LINE_OF_PAIRS = 25, 100, 0, 30
 
@@ -59,7 +62,9 @@ def of_four_pixels(node: Node, x: View, y: View, lines: int, found: FourPixels, 
         count = PIXELS * runs * groups(node) if scattered(node) else images * rows * cols
         copied = loops.windows(node, count, scattered=scattered(node), lies=found.cols == 0)
         copied += 0 if scattered(node) else _SINGLE * (count - PIXELS * _copied_together(node, found))
-    if found.source is Source.DIRECT and found.copies and (cols % PIXELS or found.joined):
+    if found.staged:
+        each += _STAGED + 2 * PIXELS * found.chunks
+    elif found.source is Source.DIRECT and found.copies and (cols % PIXELS or found.joined):
         run = op.window(node)[1] * x.channels
         copied = (1 if together else images * rows) * (PIXELS * (loops.copied(run) + _COPY) + _COPIES)
     row = _LINE_OF_WHOLE_ROWS if found.whole_rows else _LINE

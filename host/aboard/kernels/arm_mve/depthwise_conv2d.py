@@ -10,7 +10,7 @@ from typing_extensions import Self, override
 
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
-from aboard.kernels.arm_mve import depthwise_loops
+from aboard.kernels.arm_mve import depthwise_loops, packed_stripes
 from aboard.kernels.arm_mve import depthwise_packed as packed
 from aboard.kernels.arm_mve import packed_words as records
 from aboard.kernels.arm_mve.epilogue import LANES, EpilogueForm, EpilogueMve, epilogue, refusal
@@ -172,13 +172,31 @@ class MveS8(Implementation):
         """Sixteen channels at once keep a line buffer; packed pixels are copied again for each stripe."""
         if self._chosen(node) is None:
             return RowWise(keeps=True)
+        if self._keeps_rows(node):
+            return RowWise(packed_stripes.ROWS, keeps=True, overwrites=True)
         striped = packed.in_stripes(node, View.whole(node.output.shape, 1))
         return None if striped is None else RowWise(striped.lines)
 
     @override
     def growth(self, node: Node, rows: int) -> float:
         found = self._chosen(node)
-        return 1.0 if found is None else packed.growth(node, found, rows)
+        if found is None:
+            return 1.0
+        if self._keeps_rows(node):
+            x, result = View.whole(node.input(INPUT).shape, 1), _epilogue(node)
+            return packed_stripes.work(found, x, rows, result) / self._loops(node, x, found, result, pairs=False)
+        return packed.growth(node, found, rows)
+
+    def _keeps_rows(self, node: Node) -> bool:
+        """True if stripes pack columns, and keep the rows that the next stripe reads again."""
+        found = self._chosen(node) if self._packs_few else None
+        return found is not None and packed_stripes.fits(node, found)
+
+    @override
+    def overwrites_rows(self, node: Node) -> tuple[int, ...]:
+        """Stripes that pack columns have copied a block of channels before its results are written."""
+        same = node.input(INPUT).shape == node.output.shape
+        return (INPUT,) if same and self._keeps_rows(node) else super().overwrites_rows(node)
 
     def _geometry(self, node: Node, x: View, y: View) -> PackedGeometry | None:
         """Returns the geometry of packed pixels for two views; None for sixteen channels at once."""
@@ -198,6 +216,10 @@ class MveS8(Implementation):
         if found is None:
             return _channels_at_once(node, x, y, matrix, result)
         stripes = _in_stripes(x, y)
+        chosen = self._chosen(node)
+        if chosen is not None and y.stripe_height > 0 and self._keeps_rows(node):
+            work = self._loops(node, x, chosen, result, pairs=False)
+            return packed_stripes.lowered(node, x, y, records.pack(chosen, matrix, result), result, work)
         pairs = packed.in_pairs(node, found, flash_price(target))
         words = packed.words(found, x, few=self._packs_few and not stripes)
         wide = records.is_wide(matrix, result)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing_extensions import override
 
 from aboard.ir import DType, Node
-from aboard.kernels.contract import KernelCall
+from aboard.kernels.contract import KernelCall, RowWise
 from aboard.kernels.portable.pool2d import AccumulatingAverage, Pool
 from aboard.kernels.registry import implements
 from aboard.kernels.view import View
@@ -33,6 +33,12 @@ class AveragePool2dMve(AccumulatingAverage, PoolMve):
 
     function, rows_function = "aboard_average_pool2d_mve", "aboard_average_pool2d_rows_mve"
     sums, sum_bytes = "int16_t", 2
+
+    @override
+    def row_wise(self, node: Node) -> RowWise:
+        """Rows that are written together are accumulated together: each call reads and writes all sums."""
+        found = super().row_wise(node)
+        return replace(found, follows=found.accumulates)
 
 
 @implements
