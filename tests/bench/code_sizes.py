@@ -7,7 +7,8 @@ python tests/bench/code_sizes.py --models deep_shapes adds the functions of thes
 
 The models are linked, not run, once with each of the kernels that the cost model may choose for a node: so the
 figures do not depend on what was chosen by the figures before. With -opt=size the schedule is that of the least
-memory and the code that of -Os, also where the compiler would take those of -opt=balanced. What a function of the
+memory and the code that of -Os, also where the compiler would take those of -opt=balanced; with -opt=balanced models
+that have kernels of less scratch are linked once more, in the schedule of the least memory. What a function of the
 generated code takes, with the parameters that it reads, is that of an instance; what only kernels call that layers
 share, the compiler's own library included, is taken once for each model, and the call graph of the image tells which
 of it an instance needs. Variants of a function (`KernelCall.code_variant`) have a row each. What is left (run
@@ -42,17 +43,12 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
 import aboard  # noqa: E402  found through the line above
-from aboard.compiler import fitting  # noqa: E402  likewise
-from aboard.compiler.scheduled import Scheduled  # noqa: E402  likewise
 from aboard.emit.instances import Instance, Instances  # noqa: E402  likewise
 from aboard.errors import AboardError  # noqa: E402  likewise
-from aboard.ir import Graph  # noqa: E402  likewise
 from aboard.kernels.contract import Implementation  # noqa: E402  likewise
 from aboard.kernels.select import code_size, strategy  # noqa: E402  likewise
 from aboard.kernels.select import measured as measured_figures  # noqa: E402  likewise
-from aboard.target import Target  # noqa: E402  likewise
-from aboard.tuning.choice import DEFAULTS, Tuning  # noqa: E402  likewise
-from bench import code_rows, core_data, sample_models  # noqa: E402  likewise
+from bench import code_rows, core_data, sample_models, schedules  # noqa: E402  likewise
 from bench.code_rows import Row  # noqa: E402  likewise
 from bench.costs import CORES  # noqa: E402  likewise
 from support import layer_shapes, linked, models  # noqa: E402  likewise
@@ -81,21 +77,6 @@ class Rest:
     steps: int
     cascaded: int
     bytes: int
-
-
-@contextmanager
-def least_memory() -> Iterator[None]:
-    """Makes the schedule with -opt=size that of the least memory, whatever -opt=balanced needs."""
-    fit = fitting.fit
-
-    def smallest(graph: Graph, target: Target, tuning: Tuning = DEFAULTS) -> Scheduled:
-        return fitting.least(graph, target) if target.opt == "size" else fit(graph, target, tuning)
-
-    fitting.fit = smallest
-    try:
-        yield
-    finally:
-        fitting.fit = fit
 
 
 class Ranks:
@@ -127,7 +108,7 @@ def undecided(always: bool) -> Iterator[None]:
     Args:
         always: Whether functions of several parameters become one instance with -opt=size: always or never.
     """
-    with code_size.forced_sharing(always), least_memory():
+    with code_size.forced_sharing(always), schedules.least_memory():
         yield
 
 
@@ -303,6 +284,10 @@ def measured(core: str, files: Sequence[Path]) -> list[Row]:
             with undecided(True):
                 shared, _ = looked(core, opt, files)
             seen |= {key: entry for key, entry in shared.items() if key[1] == code_size.SHARED}
+        else:
+            with schedules.least_scratch():
+                further, _ = looked(core, opt, files)
+            seen = further | seen
         found += rows(CORES[core], opt, seen, rests)
         print(f"{core} -opt={opt}: {len(seen)} kernels in {len(rests)} models", file=sys.stderr, flush=True)
     return found
@@ -323,7 +308,7 @@ def doubt(core: str, files: Sequence[Path]) -> int:
     """Returns the largest error of what -opt=size was predicted to save, beyond half of that."""
     found = [0]
     for path in files:
-        with least_memory():
+        with schedules.least_memory():
             size = flash(path, core, "size")
         balanced = flash(path, core, "balanced")
         if size is None or balanced is None:

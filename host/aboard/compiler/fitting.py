@@ -133,7 +133,7 @@ def least(graph: Graph, source: Target) -> Scheduled:
         CapacityError: The schedule does not fit the arenas, or the model needs more than `-flash-max`.
     """
     found = _within_flash(graph, source, Aim.LEAST, DEFAULTS)
-    if not _has_less_scratch(graph, source, DEFAULTS):
+    if not has_less_scratch(graph, source, DEFAULTS):
         return found
     return min(found, _within_flash(graph, source, Aim.LEAST, DEFAULTS, less_scratch=True), key=lambda f: f.layout.ram)
 
@@ -176,14 +176,15 @@ def _smallest(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:
 def _with_less_ram(graph: Graph, target: Target, tuning: Tuning) -> Iterator[Scheduled]:
     """Yields a schedule in cascades, one with kernels that need less scratch, and one with both."""
     yield _within_ram(graph, target, Aim.NEAR_LEAST, tuning)
-    if _has_less_scratch(graph, target, tuning):
+    if has_less_scratch(graph, target, tuning):
         for aim in (Aim.PLAIN, Aim.NEAR_LEAST):
             yield _within_flash(graph, target, aim, tuning, less_scratch=True)
 
 
-def _has_less_scratch(graph: Graph, target: Target, tuning: Tuning) -> bool:
+def has_less_scratch(graph: Graph, target: Target, tuning: Tuning) -> bool:
     """True if a kernel of a graph has a form that needs less scratch, which a tuning does not bind."""
-    chosen = {} if tuning.is_binding else _chosen(graph, target, tuning, target.flash_max)
+    bound = tuning.is_binding and tuning.has_points()
+    chosen = {} if bound else _chosen(graph, target, tuning, target.flash_max)
     return any(implementation.in_less_scratch(node) is not None for node, implementation in chosen.items())
 
 
@@ -196,7 +197,7 @@ def _within_ram(graph: Graph, target: Target, aim: Aim, tuning: Tuning) -> Sched
         return _within_flash(graph, target, aim, tuning)
     found, errors = list[Scheduled](), list[CapacityError]()
     for less_scratch in (False, True):
-        if less_scratch and not _has_less_scratch(graph, target, tuning):
+        if less_scratch and not has_less_scratch(graph, target, tuning):
             break
         try:
             found.append(_within_limit(graph, target, aim, tuning, less_scratch=less_scratch))
