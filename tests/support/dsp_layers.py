@@ -169,7 +169,8 @@ def _convolution(draw: st.DrawFn) -> Layer:
     size = [draw(st.integers((n - 1) * d + 1, n * d + 6)) for n, d in zip(window, dilations, strict=True)]
     out = [window_out(*axis, padding) for axis in zip(size, window, strides, dilations, strict=True)]
     batch, groups = draw(st.integers(1, 2)), draw(st.sampled_from([1, 1, 1, 2]))
-    depth, channels = draw(st.sampled_from([1, 2, 3, 4, 5, 8, 12, 20, 33])), draw(st.integers(1, 9))
+    # Groups of one channel are a depthwise layer.
+    depth, channels = draw(st.sampled_from([groups, 2, 3, 4, 5, 8, 12, 20, 33])), draw(st.integers(1, 9))
     options = {"Padding": padding, "StrideH": strides[0], "StrideW": strides[1]}
     options |= {"DilationHFactor": dilations[0], "DilationWFactor": dilations[1]}
     shape_in, shape_out = (batch, *size, depth * groups), (batch, *out, channels * groups)

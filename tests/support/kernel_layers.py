@@ -51,8 +51,16 @@ class KernelLayers:
     def layers(
         self, kind: str, drawn: Callable[[str], st.SearchStrategy[Layer]] | None = None
     ) -> st.SearchStrategy[Layer]:
-        """Draws a layer that the kernels compute, from other draws if these are given."""
-        return (drawn or self.drawn)(kind).filter(lambda layer: self.refusal(layer) is None)
+        """Draws a layer that the kernels compute, from other draws if these are given.
+
+        Groups of one channel become depthwise layers, of other kernels.
+        """
+
+        def computed(layer: Layer) -> bool:
+            grouped = layer.kind == "CONV_2D" and layer.shape_weights[-1] == 1 < layer.shape_in[-1]
+            return not grouped and self.refusal(layer) is None
+
+        return (drawn or self.drawn)(kind).filter(computed)
 
     def check(self, drawn: Sequence[Layer], board: str) -> list[Module]:
         """Fails unless all layers, in one image, give the reference's bytes on a board, with these kernels alone."""
