@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import aboard
 from aboard.kernels.contract import Implementation
 from aboard.kernels.select import strategy
-from support import mve_layers, oracle
+from support import mve_layers, mve_many_bits, oracle
 from support.examples import beyond_the_simplest, either, without_shrinking
 from support.preferred import preferred
 from support.tflite_builder import ModelBuilder
@@ -98,7 +98,7 @@ def test_images_whose_channels_are_packed_four_at_a_time(toolchain: str) -> None
 
 
 def test_depthwise_sums_of_many_bits() -> None:
-    check([(layer.model(), layer.input()) for layer in mve_layers.depthwise_sums_of_many_bits()])
+    check([(layer.model(), layer.input()) for layer in mve_many_bits.layers()])
 
 
 def test_line_buffers_of_several_rows() -> None:

@@ -1,6 +1,7 @@
 """Random graphs on emulated Cortex-M3, M4 and M55, against tflite-micro; each image carries several.
 
-Models of one image differ in `-opt` and `-input`, so that their kernels and schedules lie side by side.
+A fourth of them are single layers of large images, windows or many channels, whose distances exceed the offsets of
+instructions. Models of one image differ in `-opt` and `-input`, so that their kernels and schedules lie side by side.
 """
 
 from __future__ import annotations
@@ -24,9 +25,12 @@ from aboard.importers import load  # noqa: E402  likewise
 from fuzz import differential, minimise, random_graph  # noqa: E402  likewise
 from fuzz.campaign import Campaign, Options, options, read_case  # noqa: E402  likewise
 from fuzz.differential import Failure  # noqa: E402  likewise
+from support import single_layers  # noqa: E402  likewise
 
 BOARDS = ("arm/mps2_an385", "arm/mps2_an386", "arm/mps3_an547")
 LIMITS = random_graph.Limits(elements=6000, macs=150_000, operators=8)
+#: The part of large layers.
+_LARGE = 1 / 4
 #: Graphs of an image: building it takes longer than running them.
 _AT_ONCE = 12
 _MINIMISE_SECONDS = 120.0
@@ -58,7 +62,9 @@ class Graph:
 
 def draw(rng: np.random.Generator, board: str) -> Graph:
     """Draws a graph with options for a board."""
-    model = random_graph.draw(rng, limits=LIMITS)
+    large = rng.random() < _LARGE
+    layer = single_layers.large(int(rng.integers(1 << 30))) if large else None
+    model = single_layers.model([layer]) if layer else random_graph.draw(rng, limits=LIMITS)
     modes = ["consumed", "kept"] + ["rows"] * (minimise.read(model).subgraphs[0].inputs.size == 1)
     words = f"-opt={rng.choice(['size', 'balanced', 'speed'])} -input={rng.choice(modes)}"
     return Graph(model, board, words, int(rng.integers(1 << 30)))

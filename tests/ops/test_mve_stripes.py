@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -126,11 +124,4 @@ def test_models_whose_layers_overwrite_each_other(size: tuple[int, int], channel
     }  # fmt: skip
     functions = {step.call.function for step in module.schedule().program.steps}
     assert {packed_stripes.FUNCTION, "aboard_conv2d_four_pixels_mve_staged"} <= functions
-    x = np.random.default_rng(3).integers(-128, 128, module.manifest.inputs[0].shape, np.int8)
-    with tempfile.TemporaryDirectory() as folder:
-        got = sanitized.run(module, {module.manifest.inputs[0].name: x}, Path(folder))
-    native = aboard.compile(model, target="host/native", name="model")
-    with tempfile.TemporaryDirectory() as folder:
-        wanted = sanitized.run(native, {native.manifest.inputs[0].name: x}, Path(folder))
-    for name, values in wanted.items():
-        np.testing.assert_array_equal(got[name], values)
+    sanitized.check_as_native(module, model, sanitized.random_feed(module, 3))

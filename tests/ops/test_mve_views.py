@@ -110,13 +110,7 @@ def test_sanitized(layer: Layer, target: Target) -> None:
 def test_pools_and_sums(case: tuple[bytes, np.ndarray]) -> None:
     model, x = case
     module = aboard.compile(model, target=str(TARGET), name="model")
-    with tempfile.TemporaryDirectory() as folder:
-        got = sanitized.run(module, {module.manifest.inputs[0].name: x}, Path(folder))
-    native = aboard.compile(model, target="host/native", name="model")
-    with tempfile.TemporaryDirectory() as folder:
-        wanted = sanitized.run(native, {native.manifest.inputs[0].name: x}, Path(folder))
-    for name, values in wanted.items():
-        np.testing.assert_array_equal(got[name], values)
+    sanitized.check_as_native(module, model, {module.manifest.inputs[0].name: x})
 
 
 @pytest.mark.parametrize("number", range(len(mve_layers.long_sums())))

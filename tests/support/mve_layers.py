@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-
 import numpy as np
 from hypothesis import strategies as st
-from typing_extensions import override
 
 from aboard.importers import load
 from aboard.ir import Node
@@ -222,44 +218,18 @@ def tall_images() -> list[Layer]:
 def shared_images() -> list[Layer]:
     """Returns depthwise layers of images whose lines share groups: every number of last results, odd and even lines."""
     sizes = [(25, 5), (18, 5), (16, 5), (13, 4), (10, 6), (9, 8), (3, 33), (5, 26)]
-    layers = [_depthwise(size, (3, 3), channels) for size, channels in zip(sizes, [16, 32, 20, 16] * 2, strict=True)]
+    layers = [depthwise(size, (3, 3), channels) for size, channels in zip(sizes, [16, 32, 20, 16] * 2, strict=True)]
     for layer in layers:
         layer.zero_point_out, layer.options = -128, {**layer.options, "FusedActivationFunction": "RELU"}
     return layers
-
-
-class ManyBits(Layer):
-    """A layer with two roundings, a first channel that has one of them, and a last channel with sums of 30 bits."""
-
-    @property
-    @override
-    def _positive_scales(self) -> np.ndarray:
-        scales = super()._positive_scales
-        scales[0], scales[-1] = 7 * scales[1:-1].mean(), 2.0**-21 * scales[-1]
-        return scales
-
-
-def depthwise_sums_of_many_bits() -> list[Layer]:
-    """Returns depthwise layers of packed words, of each form."""
-    sizes = [
-        ((9, 8), (3, 3), "SAME"),
-        ((9, 12), (4, 4), "SAME"),
-        ((30, 3), (5, 1), "VALID"),
-        ((13, 12), (7, 6), "SAME"),
-    ]
-    layers = [_depthwise(size, window, 20, padding) for size, window, padding in sizes]
-    return [
-        ManyBits(**{**vars(layer), "outlier": outlier, "spread": 0.15 / math.sqrt(math.prod(layer.shape_weights[1:3]))})
-        for layer, outlier in itertools.product(layers, [-(1 << 29) + 77, (1 << 29) + 12345])
-    ]
 
 
 def images_of_few_lines() -> list[Layer]:
     """Returns depthwise layers whose lines are packed all together: one to three strips, any rest of four pixels."""
     sizes = [(25, 5), (4, 1), (5, 2), (6, 3), (7, 4), (10, 6), (3, 9), (2, 14)]
     channels = [16, 32, 48, 16, 16, 32, 16, 16]
-    layers = [_depthwise(size, (3, 3), count) for size, count in zip(sizes, channels, strict=True)]
-    return [*layers, _depthwise((19, 7), (3, 3), 16, "VALID"), _depthwise((3, 12), (2, 3), 16, "VALID")]
+    layers = [depthwise(size, (3, 3), count) for size, count in zip(sizes, channels, strict=True)]
+    return [*layers, depthwise((19, 7), (3, 3), 16, "VALID"), depthwise((3, 12), (2, 3), 16, "VALID")]
 
 
 def windowed() -> st.SearchStrategy[Layer]:
@@ -313,15 +283,15 @@ def forms() -> dict[str, tuple[Layer, str, dict[str, int]]]:
         "pairs in a line buffer, padded": (_pairs((6, 9), 3, 15, 3), conv, {"joined": 0, "column": 0}),
         "pairs of im2col columns": (_pairs((6, 9), 3, 3, 13, "VALID"), conv, {"joined": 0, "column": 32}),
         "pairs of im2col columns from a line buffer": (_pairs((6, 9), 3, 3, 13), conv, {"joined": 0, "column": 32}),
-        "sixteen channels": (_depthwise((8, 9), (5, 5), 20), channels, {"pixel": 16}),
-        "several pixels in a vector": (_depthwise((8, 9), (5, 5), 4), channels, {"pixel": 4}),
-        "images of words": (_depthwise((8, 9), (3, 3), 20), words, {"form": 0, "slab": 5}),
-        "images of few lines": (_depthwise((25, 5), (3, 3), 32), words, {"form": 0, "slab": 3, "columns": 1}),
-        "two lines of words": (_depthwise((19, 45), (3, 3), 20), words, {"form": 0, "lines": 2, "slab": 1}),
-        "windows of words": (_depthwise((13, 40), (4, 4), 20), words, {"form": 1, "lines": 2, "slab": 1}),
-        "windows of several vectors": (_depthwise((13, 12), (7, 6), 33), parts, {"form": 3, "lines": 1, "slab": 1}),
-        "an image of dilated words": (_depthwise((6, 8), (3, 3), 5, dilation=2), words, {"form": 1, "slab": 3}),
-        "lines of taps": (_depthwise((30, 40), (1, 9), 20, "VALID"), words, {"form": 2, "lines": 1, "slab": 1}),
+        "sixteen channels": (depthwise((8, 9), (5, 5), 20), channels, {"pixel": 16}),
+        "several pixels in a vector": (depthwise((8, 9), (5, 5), 4), channels, {"pixel": 4}),
+        "images of words": (depthwise((8, 9), (3, 3), 20), words, {"form": 0, "slab": 5}),
+        "images of few lines": (depthwise((25, 5), (3, 3), 32), words, {"form": 0, "slab": 3, "columns": 1}),
+        "two lines of words": (depthwise((19, 45), (3, 3), 20), words, {"form": 0, "lines": 2, "slab": 1}),
+        "windows of words": (depthwise((13, 40), (4, 4), 20), words, {"form": 1, "lines": 2, "slab": 1}),
+        "windows of several vectors": (depthwise((13, 12), (7, 6), 33), parts, {"form": 3, "lines": 1, "slab": 1}),
+        "an image of dilated words": (depthwise((6, 8), (3, 3), 5, dilation=2), words, {"form": 1, "slab": 3}),
+        "lines of taps": (depthwise((30, 40), (1, 9), 20, "VALID"), words, {"form": 2, "lines": 1, "slab": 1}),
     }
 
 
@@ -356,7 +326,7 @@ def _pairs(
     return layer
 
 
-def _depthwise(
+def depthwise(
     size: tuple[int, int],
     window: tuple[int, int],
     channels: int,
@@ -364,6 +334,7 @@ def _depthwise(
     stride: int = 1,
     dilation: int = 1,
 ) -> Layer:
+    """Returns a depthwise layer over two images."""
     out = [window_out(*axis, stride, dilation, padding) for axis in zip(size, window, strict=True)]
     shapes = (2, *size, channels), (1, *window, channels), (2, *out, channels)
     options = _options(padding, stride, dilation)

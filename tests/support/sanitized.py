@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+import aboard
 from aboard.compiler.pipeline import Module
 from aboard.device.tensor_io import Inputs, Values, decode, encode
 
@@ -115,3 +117,13 @@ def random_feed(module: Module, seed: int) -> dict[str, Values]:
             limits = np.iinfo(dtype)
             feed[record.name] = rng.integers(limits.min, limits.max + 1, record.shape).astype(dtype)
     return feed
+
+
+def check_as_native(module: Module, model: bytes, feed: Inputs) -> None:
+    """Fails unless a module gives the outputs of its model in portable C, both in sanitized processes."""
+    native = aboard.compile(model, target="host/native", name=module.name)
+    with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
+        got, wanted = run(module, feed, Path(first)), run(native, feed, Path(second))
+    assert got.keys() == wanted.keys()
+    for name, values in wanted.items():
+        np.testing.assert_array_equal(got[name], values)

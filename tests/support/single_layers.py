@@ -20,6 +20,9 @@ _INPUT_SCALE, _WEIGHT_SCALE = 0.02, 0.005
 #: Multiply-accumulates of a drawn layer, at most: a long one tells no more than a short one.
 _MOST_MACS = 300_000
 
+#: Likewise of a large one, and elements of each of its tensors.
+_MOST_LARGE_MACS, _MOST_ELEMENTS = 1_000_000, 120_000
+
 
 @dataclass(frozen=True)
 class SingleLayer:
@@ -210,4 +213,40 @@ def _with_window(layer: SingleLayer, draw: random.Random) -> SingleLayer:
         stride=(stride, draw.choice([stride, stride, 1])),
         dilation=dilated if stride == 1 else (1, 1),
         padding=draw.choice(["same", "same", "valid"]),
+    )
+
+
+def large(seed: int) -> SingleLayer:
+    """Returns a drawn layer of a long image, a large window or many channels.
+
+    Args:
+        seed: For the draw.
+    """
+    draw = random.Random(seed)
+    while True:
+        layer = _large(draw)
+        elements = layer.batch * max(layer.in_channels * prod(layer.size), layer.out_channels * prod(layer.results))
+        weights = layer.out_channels * layer.taps
+        if min(layer.results) > 0 and layer.macs <= _MOST_LARGE_MACS and max(elements, weights) <= _MOST_ELEMENTS:
+            return layer
+
+
+def _large(draw: random.Random) -> SingleLayer:
+    inputs, outputs = (draw.choice([draw.randint(1, 16), draw.randint(1, 64), draw.randint(60, 700)]) for _ in range(2))
+    depthwise = draw.random() < 1 / 2
+    size = draw.randint(1, 24), draw.choice([draw.randint(1, 40), draw.randint(60, 500)])
+    kernel = draw.choice([1, 3, 5, 7, draw.randint(1, 40)]), draw.choice([1, 3, 5, 7, draw.randint(1, 11)])
+    spread = draw.choice([(1, 1), (2, 2), (draw.randint(1, 8), draw.randint(1, 8))])
+    turn = draw.choice([1, -1])
+    return SingleLayer(
+        "depthwise_conv2d" if depthwise else "conv2d",
+        inputs,
+        inputs * draw.choice([1, 1, 2, 3]) if depthwise else outputs,
+        size[::turn],
+        kernel[::turn],
+        **{draw.choice(["stride", "dilation"]): spread},
+        padding=draw.choice(["same", "valid"]),
+        batch=draw.choice([1, 1, 1, 2]),
+        input_zero_point=draw.choice([-128, draw.randint(-128, 127)]),
+        output_zero_point=draw.choice([-128, draw.randint(-127, 127)]),
     )

@@ -57,7 +57,7 @@ ABOARD_INLINE void aboard_conv2d_winograd_dsp_fill(const aboard_conv2d_winograd_
     aboard_dsp_tile_fill(x, columns, &window);
 }
 
-/** Results of all channels of two tiles. */
+/** Results of whole blocks of channels of two tiles. */
 ABOARD_INLINE void aboard_conv2d_winograd_dsp_tiles(const aboard_conv2d_winograd_dsp_t *p,
                                                     const aboard_dsp_tiles_t *job) {
     const int32_t depth = aboard_dsp_tile_depth(p->shape.in.channels);
@@ -97,6 +97,19 @@ ABOARD_INLINE void aboard_conv2d_winograd_dsp_part(const aboard_conv2d_winograd_
     for (int32_t i = 0; i < rows; ++i) {
         aboard_dsp_tile_part(job->y + i * job->below, p->shape.out.pixel_stride, results + i * row_bytes, cols,
                              p->shape.out.channels);
+    }
+}
+
+/** Results of all channels of two tiles, of which `cols` of each of `rows` rows exist. */
+ABOARD_INLINE void aboard_conv2d_winograd_dsp_all(const aboard_conv2d_winograd_dsp_t *p, const aboard_dsp_tiles_t *job,
+                                                  int32_t rows, int32_t cols) {
+    if (p->shape.out.channels < ABOARD_DSP_TILE_CHANNELS) {
+        aboard_conv2d_winograd_dsp_part(p, job, rows, cols);
+        return;
+    }
+    aboard_conv2d_winograd_dsp_tiles(p, job);
+    if (p->shape.out.channels % ABOARD_DSP_TILE_CHANNELS != 0) {
+        aboard_conv2d_winograd_dsp_last(p, job);
     }
 }
 
@@ -198,14 +211,7 @@ ABOARD_INLINE void aboard_conv2d_winograd_dsp(const aboard_conv2d_winograd_dsp_t
                                             cols > 2 ? 2 * view->pixel_stride : 0,
                                             {next, cols == 3 ? 0 : next},
                                             below};
-            if (view->channels < ABOARD_DSP_TILE_CHANNELS) {
-                aboard_conv2d_winograd_dsp_part(p, &job, rows, cols);
-            } else {
-                aboard_conv2d_winograd_dsp_tiles(p, &job);
-                if (view->channels % ABOARD_DSP_TILE_CHANNELS != 0) {
-                    aboard_conv2d_winograd_dsp_last(p, &job);
-                }
-            }
+            aboard_conv2d_winograd_dsp_all(p, &job, rows, cols);
             if (p->clamped) {
                 aboard_conv2d_winograd_dsp_clamp(p, y, below, rows, cols);
             }

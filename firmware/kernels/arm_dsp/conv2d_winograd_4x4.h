@@ -52,7 +52,7 @@ ABOARD_INLINE void aboard_conv2d_winograd_4x4_dsp_fill(const aboard_conv2d_winog
     aboard_dsp_tile_4x4_fill(x, columns, &window);
 }
 
-/** Results of all channels of two tiles. */
+/** Results of whole blocks of channels of two tiles. */
 ABOARD_INLINE void aboard_conv2d_winograd_4x4_dsp_tiles(const aboard_conv2d_winograd_4x4_dsp_t *p,
                                                         const aboard_dsp_tiles_4x4_t *job) {
     const int32_t depth = aboard_dsp_tile_depth(p->shape.in.channels);
@@ -105,6 +105,19 @@ ABOARD_INLINE void aboard_conv2d_winograd_4x4_dsp_part(const aboard_conv2d_winog
     }
 }
 
+/** Results of all channels of two tiles, of which `cols` of each of `rows` rows exist. */
+ABOARD_INLINE void aboard_conv2d_winograd_4x4_dsp_all(const aboard_conv2d_winograd_4x4_dsp_t *p,
+                                                      const aboard_dsp_tiles_4x4_t *job, int32_t rows, int32_t cols) {
+    if (p->shape.out.channels < ABOARD_DSP_TILE_CHANNELS) {
+        aboard_conv2d_winograd_4x4_dsp_part(p, job, rows, cols);
+        return;
+    }
+    aboard_conv2d_winograd_4x4_dsp_tiles(p, job);
+    if (p->shape.out.channels % ABOARD_DSP_TILE_CHANNELS != 0) {
+        aboard_conv2d_winograd_4x4_dsp_last(p, job);
+    }
+}
+
 /** Clamps the existing results of two tiles. */
 ABOARD_INLINE void aboard_conv2d_winograd_4x4_dsp_clamp(const aboard_conv2d_winograd_4x4_dsp_t *p, int8_t *const *y,
                                                         int32_t rows, int32_t cols) {
@@ -147,14 +160,7 @@ ABOARD_INLINE void aboard_conv2d_winograd_4x4_dsp(const aboard_conv2d_winograd_4
             const aboard_conv2d_window_t at = {top.base, top.top, col - s->pad_left};
             aboard_conv2d_winograd_4x4_dsp_fill(p, in, &at, rows, cols, x, scratch, padding);
             aboard_conv2d_winograd_4x4_dsp_place(&job, cols, view->pixel_stride);
-            if (view->channels < ABOARD_DSP_TILE_CHANNELS) {
-                aboard_conv2d_winograd_4x4_dsp_part(p, &job, rows, cols);
-            } else {
-                aboard_conv2d_winograd_4x4_dsp_tiles(p, &job);
-                if (view->channels % ABOARD_DSP_TILE_CHANNELS != 0) {
-                    aboard_conv2d_winograd_4x4_dsp_last(p, &job);
-                }
-            }
+            aboard_conv2d_winograd_4x4_dsp_all(p, &job, rows, cols);
             if (p->clamped) {
                 aboard_conv2d_winograd_4x4_dsp_clamp(p, job.rows, rows, cols);
             }

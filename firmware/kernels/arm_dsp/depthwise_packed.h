@@ -96,9 +96,9 @@ ABOARD_INLINE int8_t aboard_depthwise_conv2d_packed_result(const aboard_depthwis
 /** Largest offset of a load. */
 #define ABOARD_DSP_PACKED_REACH 4095
 
-/** True if offsets of loads reach the pixels of row `ky` of a window from its first row. */
-ABOARD_INLINE bool aboard_depthwise_conv2d_packed_near(const aboard_depthwise_conv2d_packed_t *p, int32_t ky) {
-    const int32_t rows = ky * p->shape.dilation_h + 1;
+/** True if offsets of loads reach all pixels of a window from its first row. */
+ABOARD_INLINE bool aboard_depthwise_conv2d_packed_near(const aboard_depthwise_conv2d_packed_t *p) {
+    const int32_t rows = (p->shape.window_height - 1) * p->shape.dilation_h + 1;
     return rows * aboard_depthwise_conv2d_packed_pitch(p) * (int32_t)sizeof(int32_t) <= ABOARD_DSP_PACKED_REACH;
 }
 
@@ -115,7 +115,7 @@ ABOARD_INLINE void aboard_depthwise_conv2d_packed_sums(const aboard_depthwise_co
     const int32_t down = p->shape.dilation_h * aboard_depthwise_conv2d_packed_pitch(p);
     ABOARD_UNROLL(8)
     for (int32_t ky = 0; ky < p->shape.window_height; ++ky) {
-        if (!aboard_depthwise_conv2d_packed_near(p, p->shape.window_height - 1)) {
+        if (!aboard_depthwise_conv2d_packed_near(p)) {
             /* An address for each row, where an address for each word would take registers of sums. */
             ABOARD_OPAQUE(x);
         }
