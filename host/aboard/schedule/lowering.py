@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from aboard.ir import Graph, Node
 from aboard.ir.fingerprint import Memo, fingerprint
 from aboard.kernels import tunable
-from aboard.kernels.contract import Call, ExternalCall, Implementation, InputArg
+from aboard.kernels.contract import Call, ExternalCall, Implementation, InputArg, KernelCall
 from aboard.kernels.control import ControlCall, distinct
 from aboard.kernels.select.flash import model_bytes
 from aboard.kernels.view import TABLE_ENTRY_BYTES, View
@@ -239,7 +239,9 @@ def _call(
         replace(argument, index=rolling.operands[argument.index]) if isinstance(argument, InputArg) else argument
         for argument in made.arguments
     ]
-    return replace(made, arguments=tuple(arguments))
+    made = replace(made, arguments=tuple(arguments))
+    # The tall image has rows for each position of the window; a run computes those of one position.
+    return replace(made, loops=calls.whole(node).loops) if isinstance(made, KernelCall) else made
 
 
 def _standalone(step: Step, calls: Calls) -> Step:
