@@ -18,6 +18,7 @@ from aboard.passes.divide_wide_nodes import DivideWideNodes
 from aboard.passes.drop_clamps import DropClamps
 from aboard.passes.enter_constants import EnterConstants
 from aboard.passes.fold_constants import FoldConstants
+from aboard.passes.fully_connected_form import FullyConnectedForm
 from aboard.passes.fuse_activations import FuseActivations
 from aboard.passes.fuse_dilation import FuseDilation
 from aboard.passes.fuse_padding import FusePadding
@@ -31,6 +32,7 @@ from aboard.passes.remove_channels import RemoveChannels
 from aboard.passes.remove_dead_code import RemoveDeadCode
 from aboard.passes.remove_no_ops import RemoveNoOps
 from aboard.passes.round_exactly import RoundExactly
+from aboard.passes.trim_windows import TrimWindows
 
 NEUTRAL: tuple[Pass, ...] = (
     EnterConstants(),
@@ -47,11 +49,13 @@ NEUTRAL: tuple[Pass, ...] = (
 HOST: tuple[Pass, ...] = (
     FuseDilation(),
     FusePadding(),
+    TrimWindows(),
     FuseActivations(),
     RemoveDeadCode(),
     DropClamps(),
     RemoveChannels(),
     DepthwiseForm(),
+    FullyConnectedForm(),
     DivideWideNodes(),
 )
 
@@ -85,6 +89,7 @@ def host(channel_block: int = 1, core: str = "", opt: str = "balanced") -> tuple
     given: dict[type[Pass], Pass] = {
         RemoveChannels: RemoveChannels(channel_block),
         DepthwiseForm: DepthwiseForm(core, opt),
+        FullyConnectedForm: FullyConnectedForm(core, opt),
     }
     return tuple(given.get(type(step), step) for step in HOST)
 

@@ -41,7 +41,8 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 def test_the_passes_of_a_target(capsys: pytest.CaptureFixture[str]) -> None:
     result = call(capsys, "passes", "--target", M4)
-    given = {"remove-channels": "{block=4}", "depthwise-form": "{core=cortex-m4}"}
+    given = {"remove-channels": "{block=4}"}
+    given |= dict.fromkeys(["depthwise-form", "fully-connected-form"], "{core=cortex-m4}")
     assert result["passes"] == ",".join(step["name"] + given.get(step["name"], "") for step in result["steps"])
     by_name = {step["name"]: step for step in result["steps"]}
     assert by_name["fold-constants"]["stage"] == "neutral"

@@ -20,8 +20,8 @@ from aboard.passes.text import parse
 DEFAULT = (
     "enter-constants,move-transposes,fuse-quantisation,remove-dead-code,move-transposes,fold-constants,remove-no-ops,"
     "merge-reshapes,remove-dead-code,partition,"
-    "fuse-dilation,fuse-padding,fuse-activations,remove-dead-code,drop-clamps,remove-channels,depthwise-form,"
-    "divide-wide-nodes"
+    "fuse-dilation,fuse-padding,trim-windows,fuse-activations,remove-dead-code,drop-clamps,remove-channels,"
+    "depthwise-form,fully-connected-form,divide-wide-nodes"
 )
 
 WORDS = [*"{},=- \n\x00é0", "fold-constants", "partition", "remove-dead-code", "remove-channels", "block=2"]

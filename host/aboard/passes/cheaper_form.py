@@ -1,0 +1,111 @@
+"""The cheaper of two forms of a node, by the cost model: code that other nodes need is free for either."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from typing_extensions import override
+
+from aboard.ir import Graph, Node
+from aboard.kernels.select import strategy
+from aboard.kernels.select.cost_model import KernelCost, cost
+from aboard.kernels.select.price import flash_price
+from aboard.passes.contract import Pass
+from aboard.passes.rewriting import describe
+from aboard.target import Target
+
+#: Largest share of the cost at which a node changes. The errors of two predictions are a few percent.
+_CLEARLY = 0.97
+
+
+@dataclass(frozen=True)
+class CheaperForm(Pass):
+    """Changes nodes to another form that the cost model predicts to cost less.
+
+    Attributes:
+        core: The core that computes the graph, as `-mcpu` names it; empty for no change.
+        opt: The price of flash, as `-opt` names it. Work is counted in cycles.
+    """
+
+    core: str = ""
+    opt: str = "balanced"
+
+    @abstractmethod
+    def other_form(self, graph: Graph, node: Node) -> Node | None:
+        """Returns the other form of a node, None for a node of one form. Changes nothing in the graph."""
+
+    def is_usual(self, node: Node) -> bool:  # noqa: ARG002 - for overrides
+        """Returns whether the other form of a node is taken where the costs of both are not measured."""
+        return False
+
+    def take(self, graph: Graph, node: Node, made: Node) -> None:  # noqa: ARG002 - for overrides
+        """Gives a node of the graph its other form."""
+        node.op, node.inputs, node.outputs, node.attrs = made.op, made.inputs, made.outputs, made.attrs
+
+    @override
+    def run(self, graph: Graph) -> None:
+        # A node that changes may bring code that makes another change; it has one form then, so this ends.
+        while changed := self._changed(graph):
+            for node, made in changed:
+                self.take(graph, node, made)
+
+    @override
+    def pending(self, graph: Graph) -> str | None:
+        return describe(node for node, _ in self._changed(graph))
+
+    def _changed(self, graph: Graph) -> list[tuple[Node, Node]]:
+        """Returns the nodes whose other form costs less, each with that form."""
+        if not self.core:
+            return []
+        forms = [(node, made) for node in graph.nodes if (made := self.other_form(graph, node)) is not None]
+        if not forms:
+            return []
+        target = Target({"kind": "c", "mcpu": self.core, "opt": self.opt})
+        price = _flash_price(graph, target)
+        uses = Counter(key for node in graph.nodes for key in _pieces(node, target, price))
+        found = []
+        for node, made in forms:
+            there = uses - Counter(_pieces(node, target, price))
+            if self._is_better(made, node, target, price, there):
+                found.append((node, made))
+        return found
+
+    def _is_better(self, made: Node, node: Node, target: Target, price: float, there: Collection[str]) -> bool:
+        """Returns whether a form clearly costs less than another, where other nodes pay for some pieces of flash."""
+        before, after = (_cheapest(each, target, price, there) for each in (node, made))
+        if before is None or after is None:
+            return False
+        if self.is_usual(node) and not (before.prediction.is_measured and after.prediction.is_measured):
+            return True
+        return _priced(after, price, there) < _CLEARLY * _priced(before, price, there)
+
+
+def _flash_price(graph: Graph, target: Target) -> float:
+    """Returns what a byte of flash must save in this model: the shorter its inference, the less."""
+    if target.opt != "balanced":
+        return flash_price(target)
+    found = [_cheapest(node, target, 0.0) for node in graph.nodes]
+    return flash_price(target, sum(each.time for each in found if each is not None))
+
+
+def _pieces(node: Node, target: Target, price: float) -> Collection[str]:
+    """Returns the pieces of flash of a node's best kernel alone."""
+    found = _cheapest(node, target, price)
+    return () if found is None else found.flash.keys()
+
+
+def _cheapest(node: Node, target: Target, price: float, there: Collection[str] = ()) -> KernelCost | None:
+    """Returns the least cost of a node at a price of flash; None where no kernel can compute it."""
+    explained = strategy.explain(node, target)
+    if explained.chosen is None:
+        return None
+    compared = [each.cost for each in explained.candidates if each.cost is not None]
+    costs = compared or [cost(node, explained.chosen.implementation, target)]
+    return min(costs, key=lambda each: _priced(each, price, there))
+
+
+def _priced(found: KernelCost, price: float, there: Collection[str]) -> float:
+    return found.time + price * sum(size for key, size in found.flash.items() if key not in there)

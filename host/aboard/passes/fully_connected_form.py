@@ -1,0 +1,104 @@
+"""Convolutions whose window is the whole image become fully connected layers; layers of many samples, convolutions.
+
+Both have the same sums of products. Of one sample, the pixel of a classifier or a small map that one window reads, the
+kernels of fully connected layers have no pixels to compute in pairs and no window to move. Several samples are the
+pixels of an image: the kernels of convolutions load the weights once for some of them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from typing_extensions import override
+
+from aboard.ir import Graph, Node, Tensor
+from aboard.ir.rewriting import free_name
+from aboard.ops.conv2d import ConvAttributes, window
+from aboard.ops.conv2d import attributes as conv_attributes
+from aboard.ops.fully_connected import FullyConnectedAttributes
+from aboard.ops.fully_connected import attributes as dense_attributes
+from aboard.ops.reshape import ReshapeAttributes
+from aboard.passes.cheaper_form import CheaperForm
+from aboard.passes.registry import register
+
+
+@register
+@dataclass(frozen=True)
+class FullyConnectedForm(CheaperForm):
+    """Changes convolutions of a single window, and fully connected layers of several samples, to what costs less."""
+
+    name: ClassVar[str] = "fully-connected-form"
+    summary: ClassVar[str] = (
+        "makes convolutions of one window fully connected layers, and those of samples convolutions"
+    )
+
+    @override
+    def other_form(self, graph: Graph, node: Node) -> Node | None:
+        if node.op not in ("conv2d", "fully_connected") or not node.input(1).is_constant:
+            return None
+        if node.op == "fully_connected":
+            return _convolution(graph, node) if _samples(node) > 1 else None
+        return _fully_connected(graph, node) if _is_one_window(graph, node) else None
+
+    @override
+    def is_usual(self, node: Node) -> bool:
+        """True for a convolution of one image: a kernel of fully connected layers does less."""
+        return node.op == "conv2d" and node.output.shape[0] == 1
+
+    @override
+    def take(self, graph: Graph, node: Node, made: Node) -> None:
+        at, x, y = graph.nodes.index(node), node.input(0), node.output
+        if made.output is not y:
+            graph.nodes.insert(at + 1, _reshape(made.output, y, f"{y.name}/samples", node))
+        if made.input(0) is not x:
+            graph.nodes.insert(at, _reshape(x, made.input(0), made.input(0).name, node))
+        super().take(graph, node, made)
+
+
+def _fully_connected(graph: Graph, node: Node) -> Node:
+    x, weights = node.input(0), node.input(1)
+    outputs, taps = weights.shape[0], weights.type.elements // weights.shape[0]
+    if window(node) != (1, 1):
+        x = _other_shape(graph, x, "sample", (x.shape[0], 1, 1, taps))
+    attrs = FullyConnectedAttributes(conv_attributes(node).activation, keep_dims=True)
+    inputs = [x, _other_shape(graph, weights, "matrix", (outputs, taps)), *node.inputs[2:]]
+    return dataclasses.replace(node, op="fully_connected", inputs=inputs, attrs=attrs)
+
+
+def _convolution(graph: Graph, node: Node) -> Node:
+    x, weights, y = node.input(0), node.input(1), node.output
+    outputs, taps = weights.shape
+    if len(x.shape) != 4 or y.shape[:3] != x.shape[:3]:
+        x = _other_shape(graph, x, "pixels", (1, _samples(node), 1, taps))
+        y = _other_shape(graph, y, "pixels", (1, _samples(node), 1, outputs))
+    attrs = ConvAttributes(activation=dense_attributes(node).activation)
+    inputs = [x, _other_shape(graph, weights, "taps", (outputs, 1, 1, taps)), *node.inputs[2:]]
+    return dataclasses.replace(node, op="conv2d", inputs=inputs, outputs=[y], attrs=attrs)
+
+
+def _other_shape(graph: Graph, tensor: Tensor, word: str, shape: tuple[int, ...]) -> Tensor:
+    """Returns a tensor of the same elements in another shape, named by a word."""
+    values = None if tensor.data is None else np.asarray(tensor.data).reshape(shape)
+    return Tensor(free_name(graph, f"{tensor.name}/{word}"), dataclasses.replace(tensor.type, shape=shape), values)
+
+
+def _reshape(read: Tensor, written: Tensor, name: str, node: Node) -> Node:
+    return Node("reshape", name, [read], [written], ReshapeAttributes(written.shape), node.sources)
+
+
+def _samples(node: Node) -> int:
+    """Returns the samples that a fully connected layer multiplies with its matrix."""
+    return node.input(0).type.elements // node.input(1).shape[1]
+
+
+def _is_one_window(graph: Graph, node: Node) -> bool:
+    """Returns whether a convolution has one window, which reads every pixel of its image in their order."""
+    size, x, attrs = window(node), node.input(0), conv_attributes(node)
+    # The rows of a state may lie in a rolling buffer, which only windows read.
+    if x.shape[1:3] != size or attrs.padding.any or (graph.states and size != (1, 1)):
+        return False
+    dense = all(taps == 1 or dilation == 1 for taps, dilation in zip(size, attrs.dilations, strict=True))
+    return dense and node.input(1).shape[3] == x.shape[3]
