@@ -17,6 +17,7 @@ from aboard.ir import Graph, Node
 from aboard.kernels.select import code_size
 from aboard.memory import arenas
 from aboard.memory.arenas import Layout
+from aboard.memory.planner import quick_peak
 from aboard.memory.problem import WORD, lower_bound, round_up
 from aboard.memory.state import POSITION_BYTES
 from aboard.schedule import aims, blocks, blocks_instead, control, cost, order, search, traffic
@@ -196,12 +197,14 @@ def _near_least(graph: Graph, calls: Calls) -> Scheduled:
     if rings[-1].aim in (Aim.PLAIN, Aim.TUNED):
         return _with_fewest_stripes([each.planned() for each in rings])
     lowered = [*rings, *_lowered(graph, calls, Aim.NEAR_LEAST, search.IN_BLOCKS, _programs(rings), traced)]
-    found = [each.planned() for each in lowered[len(rings) :]]
-    found[:0] = [each.planned() for each in rings if each.may_win(found)]
-    if _is_in_pieces(found):
+    late = [each for each in lowered if each.is_in_pieces()]
+    found = [each.planned() for each in lowered[len(rings) :] if each not in late]
+    found[:0] = [each.planned() for each in rings if each not in late and each.may_win(found)]
+    if not found or _is_in_pieces(found):
         more = list(_lowered(graph, calls, Aim.NEAR_LEAST, search.LEAST_IN_BLOCKS, _programs(lowered), traced))
         lowered += more
         found += [each.planned() for each in more if each.may_win(found)]
+    found += [each.planned() for each in late if each.may_win(found)]
     return _with_fewest_stripes(found + _in_low_stripes(graph, calls, lowered, found, traced))
 
 
@@ -296,6 +299,15 @@ class _Lowered:
             return True
         bound = blocks_instead.bound(self.program, self.calls)
         return bound is not None and bound <= most
+
+    def is_in_pieces(self) -> bool:
+        """Returns whether only a long search may place its buffers near their bound."""
+        live_ranges, overlaps = self.program.live_ranges, self.program.overlaps
+        bound = lower_bound(live_ranges, overlaps)
+        if quick_peak(live_ranges, overlaps, bound) <= aims.SLACK * bound:
+            return False
+        in_blocks = blocks_instead.bound(self.program, self.calls)
+        return in_blocks is None or in_blocks > bound
 
     def planned(self) -> Scheduled:
         """Returns the schedule with its memory plan."""
