@@ -21,10 +21,11 @@ BOARDS = {"m3": "arm/mps2_an385", "m4": "arm/mps2_an386", "m55": "arm/mps3_an547
 WIDE = [Family(binary(kind, np.int16, broadcast=1), pairs, 1, 1) for kind in ("ADD", "SUB", "MUL")]
 SLOPE = Family(unary("LEAKY_RELU", np.int16, np.int16), every_value, 1, 1)
 VECTORS = [Family(binary(kind, np.int8, broadcast=0), every_pair, 1, 1) for kind in ("ADD", "SUB")]
-FAMILIES = {"m3": [*WIDE, SLOPE], "m4": [*WIDE, SLOPE], "m55": [*VECTORS, WIDE[1]]}
+BROADCAST = [Family(binary(kind, np.int8, broadcast=kind != "MUL"), every_pair, 1, 1) for kind in ("ADD", "SUB", "MUL")]
+FAMILIES = {"m3": [*WIDE, SLOPE], "m4": [*WIDE, SLOPE], "m55": [*VECTORS, *BROADCAST, WIDE[1]]}
 if not os.environ.get("ABOARD_FULL"):
     # Each form once: differences are sums of negated operands.
-    FAMILIES |= {"m4": [WIDE[0], WIDE[2], SLOPE], "m55": [VECTORS[0], WIDE[1]]}
+    FAMILIES |= {"m4": [WIDE[0], WIDE[2], SLOPE], "m55": [VECTORS[0], BROADCAST[0], BROADCAST[2], WIDE[1]]}
 
 
 @pytest.mark.parametrize("core", either([*BOARDS], ["m4", "m55"]))
@@ -35,8 +36,10 @@ def test_every_value(core: str, tmp_path: Path) -> None:
         draws = accepted(family.draw, rng, family.count)
         drawn.append((draws, [family.values(rng, draw) for draw in draws]))
         modules.append(aboard.compile(model(draws), board=board, name=f"m{number}"))
-    vectors = [node.implementation == "arm_mve_s8" for module in modules for node in module.manifest.nodes]
-    assert vectors == [core == "m55" and family in VECTORS for family in FAMILIES[core]]
+    kernels = [node.implementation for module in modules for node in module.manifest.nodes]
+    names = [(VECTORS, "arm_mve_s8"), (BROADCAST, "mve_broadcast_s8")]
+    for family, kernel in zip(FAMILIES[core], kernels, strict=True):
+        assert [name for members, name in names if family in members] == [kernel] * ("mve" in kernel)
     project = aboard.create(modules, board=board, path=tmp_path / "project")
     project.build()
     with project.session() as device:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aboard.ir import Attributes, DType, Node, Quantization, Tensor, TensorType
-from aboard.kernels import View
-from aboard.kernels.contract import Implementation
+from aboard.ir import Attributes, DType, Node, Quantization, Rounding, Tensor, TensorType
+from aboard.kernels import View, of
+from aboard.kernels.contract import Implementation, KernelCall
 from aboard.kernels.select import strategy
 from aboard.kernels.select.strategy import choose
 from aboard.ops import get
@@ -147,6 +148,47 @@ def test_sums_in_c_for_helium(data: st.DataObject, op: str, shape: tuple[int, ..
         check(data, made, over, MVE)
 
 
+@settings(max_examples=examples(30), deadline=None)
+@given(st.data(), st.sampled_from(["add", "sub", "mul"]), shapes, st.floats(0.01, 0.2))
+def test_broadcasting_in_c_for_helium(data: st.DataObject, op: str, shape: tuple[int, ...], scale: float) -> None:
+    broadcast = data.draw(st.lists(st.booleans(), min_size=len(shape), max_size=len(shape)))
+    smaller = (*(1 if one else extent for one, extent in zip(broadcast, shape, strict=True)),)
+    pair = [tensor_type(shape, DType.INT8), tensor_type(smaller, DType.INT8, scale, -4)]
+    made = node(op, ArithmeticAttributes(Activation.RELU6), pair, tensor_type((), DType.INT8, 0.07, -30))
+    with strategy.forced(preferred("mve_broadcast_s8")):
+        kernel = choose(made, MVE).implementation.name
+        assert kernel == "mve_broadcast_s8" or (op != "mul" and smaller == shape)
+        check(data, made, target=MVE)
+
+
+def test_what_the_kernel_with_broadcasting_refuses() -> None:
+    kind, small = tensor_type((2, 3), DType.INT8), tensor_type((1, 3), DType.INT8)
+    kernels = {op: next(k for k in of(op) if k.name == "mve_broadcast_s8") for op in ("add", "mul")}
+    plain = ArithmeticAttributes()
+    same_shape = node("add", plain, [kind, kind], kind)
+    assert kernels["add"].refuses(same_shape, MVE) == "is for operands that arm_mve_s8 refuses"
+    exact = node("mul", replace(plain, rounding=Rounding.EXACT), [kind, small], kind)
+    assert kernels["mul"].refuses(exact, MVE) == "is for results that are rounded as in TFLite"
+    wide = tensor_type((2, 3), DType.INT16)
+    assert kernels["mul"].refuses(node("mul", plain, [wide, wide], wide), MVE) == "is for int8"
+
+
+@pytest.mark.parametrize("value", [-128, 127])
+def test_the_largest_sums_of_a_pool_of_halfwords(value: int) -> None:
+    kind = tensor_type((1, 16, 16, 8), DType.INT8)
+    made = node("average_pool2d", PoolAttributes((16, 16)), [kind], kind)
+    x = np.full(kind.shape, value, np.int8)
+    for target, name in ((DSP, "dsp_s8"), (MVE, "arm_mve_s8")):
+        kernel = choose(made, target).implementation
+        assert kernel.name == name
+        source, whole = View.whole(kind.shape, 1), View.whole(made.output.shape, 1)
+        call, places = kernel.lower(made, [source], [whole], target), [kernel_call.Placed.of(x[:, 0, 0], whole)]
+        places[0].memory[:] = 0
+        assert isinstance(call, KernelCall)
+        kernel_call.run(call, [kernel_call.Placed.of(x, source)], places, [(0, call.rows)])
+        np.testing.assert_array_equal(places[0].values(made.output.shape, np.dtype(np.int8)), value)
+
+
 def pool(data: st.DataObject, op: str, dtype: DType, padded: bool, block: int = 1) -> Node:
     """Draws a pool over a multiple of a number of channels."""
     batch, height, width, channels = (data.draw(st.integers(1, most)) for most in (2, 6, 6, 4))
@@ -179,10 +221,10 @@ def test_pool_in_c_for_the_dsp_extension(data: st.DataObject, op: str, padded: b
 
 
 def test_pools_without_the_dsp_extension() -> None:
-    # 16 x 16 pixels may leave 16 bits, and pixels of three channels are no words.
-    large, odd = tensor_type((1, 16, 16, 4), DType.INT8), tensor_type((1, 4, 4, 3), DType.INT8)
-    made = node("average_pool2d", PoolAttributes((16, 16)), [large], large)
-    assert choose(made, DSP).refused[1] == ("dsp_s8", "is for windows of at most 255 pixels, got 256")
+    # 17 x 16 pixels may leave 16 bits, and pixels of three channels are no words.
+    large, odd = tensor_type((1, 17, 16, 4), DType.INT8), tensor_type((1, 4, 4, 3), DType.INT8)
+    made = node("average_pool2d", PoolAttributes((17, 16)), [large], large)
+    assert choose(made, DSP).refused[1] == ("dsp_s8", "is for windows of at most 256 pixels, got 272")
     made = node("max_pool2d", PoolAttributes((2, 2)), [odd], odd)
     assert choose(made, DSP).refused[1] == ("dsp_s8", "is for a multiple of 4 channels")
 

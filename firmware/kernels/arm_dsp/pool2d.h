@@ -47,7 +47,7 @@ ABOARD_INLINE void aboard_dsp_sums_row(aboard_dsp_sums_t *sums, const int8_t *x,
 /**
  * Average over each window, rounded to nearest with ties away from zero.
  *
- * @param p            Parameters; a multiple of four channels, windows of at most 255 pixels.
+ * @param p            Parameters; a multiple of four channels, windows of at most 256 pixels.
  * @param in, out      As for aboard_average_pool2d_s8.
  * @param first, last  Rows [first, last) of the result are written.
  */
@@ -76,7 +76,7 @@ ABOARD_INLINE void aboard_average_pool2d_dsp(const aboard_pool2d_s8_t *p, const 
 }
 
 /**
- * Average over an image of at most 255 pixels that arrives row by row: like aboard_average_pool2d_rows_s8.
+ * Average over an image of at most 256 pixels that arrives row by row: like aboard_average_pool2d_rows_s8.
  *
  * @param p            Parameters; a multiple of four channels, the result is one pixel.
  * @param in, out      As for aboard_average_pool2d_rows_s8.

@@ -18,7 +18,7 @@
 /**
  * Quotients of sums, rounded to nearest with ties away from zero.
  *
- * With n < 2^16 and count < 2^8, n / count is the upper half of n * ceil(2^32 / count).
+ * With n < 2^16 and count of at most 2^8, n / count is the upper half of n * ceil(2^32 / count).
  *
  * @param sums       At least -2^15 and below 2^15.
  * @param half       count / 2.
@@ -31,7 +31,7 @@ ABOARD_INLINE int32x4_t aboard_average_mve_divide(int32x4_t sums, uint32_t half,
     return vsubq_s32(veorq_s32(quotient, sign), sign);
 }
 
-/** Sums of eight channels over a window of at most 255 pixels; lanes outside `some` are 0. */
+/** Sums of eight channels over a window of at most 256 pixels; lanes outside `some` are 0. */
 ABOARD_INLINE int16x8_t aboard_average_mve_sums(const aboard_pool2d_t *p, const aboard_pool2d_window_t *w,
                                                 const int8_t *in, mve_pred16_t some) {
     int16x8_t sums = vdupq_n_s16(0);
@@ -60,7 +60,7 @@ ABOARD_INLINE int16x8_t aboard_average_mve(const aboard_pool2d_s8_t *p, int16x8_
 /**
  * Average over each window, rounded to nearest with ties away from zero.
  *
- * @param p            Parameters; a window has at most 255 pixels.
+ * @param p            Parameters; a window has at most 256 pixels.
  * @param in           Operand. Any view, including a rolling buffer of at least a window's rows.
  * @param out          Result, in other memory than the operand. Any view.
  * @param first, last  Rows [first, last) of the result are written.
@@ -84,7 +84,7 @@ ABOARD_INLINE void aboard_average_pool2d_mve(const aboard_pool2d_s8_t *p, const 
 }
 
 /**
- * Average over an image of at most 255 pixels that arrives row by row: like aboard_average_pool2d_rows_s8.
+ * Average over an image of at most 256 pixels that arrives row by row: like aboard_average_pool2d_rows_s8.
  *
  * @param p            Parameters; the result is one pixel.
  * @param in, out      As for aboard_average_pool2d_rows_s8.

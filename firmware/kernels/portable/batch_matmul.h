@@ -26,6 +26,29 @@ typedef struct {
     int32_t adj_y; /**< 1: the second operand is stored as [cols, depth], not [depth, cols]. */
 } aboard_matmul_shape_t;
 
+/** Where a batch begins in both operands, in elements. */
+typedef struct {
+    int32_t x;
+    int32_t y;
+} aboard_matmul_offsets_t;
+
+/** Number of products. */
+ABOARD_INLINE int32_t aboard_matmul_batches(const aboard_matmul_shape_t *s) {
+    return s->batches[0] * s->batches[1] * s->batches[2];
+}
+
+/** Returns where the matrices of a product begin; `batch` is its number in the result. */
+ABOARD_INLINE aboard_matmul_offsets_t aboard_matmul_offsets(const aboard_matmul_shape_t *s, int32_t batch) {
+    aboard_matmul_offsets_t from = {0, 0};
+    for (int32_t axis = ABOARD_MATMUL_BATCHES - 1; axis >= 0; --axis) {
+        const int32_t index = batch % s->batches[axis];
+        batch /= s->batches[axis];
+        from.x += index * s->x_step[axis];
+        from.y += index * s->y_step[axis];
+    }
+    return from;
+}
+
 /** Parameters of aboard_batch_matmul_s8. */
 typedef struct {
     aboard_matmul_shape_t shape;
@@ -100,14 +123,10 @@ ABOARD_INLINE float aboard_matmul_result_f32(const aboard_batch_matmul_f32_t *p,
         const aboard_matmul_shape_t *s = &p->shape;                                                                    \
         (void)first;                                                                                                   \
         (void)last;                                                                                                    \
-        for (int32_t i = 0; i < s->batches[0]; ++i) {                                                                  \
-            for (int32_t j = 0; j < s->batches[1]; ++j) {                                                              \
-                for (int32_t k = 0; k < s->batches[2]; ++k) {                                                          \
-                    aboard_matmul_##suffix(p, x + i * s->x_step[0] + j * s->x_step[1] + k * s->x_step[2],              \
-                                           y + i * s->y_step[0] + j * s->y_step[1] + k * s->y_step[2], out);           \
-                    out += s->rows * s->cols;                                                                          \
-                }                                                                                                      \
-            }                                                                                                          \
+        for (int32_t batch = 0; batch < aboard_matmul_batches(s); ++batch) {                                           \
+            const aboard_matmul_offsets_t from = aboard_matmul_offsets(s, batch);                                      \
+            aboard_matmul_##suffix(p, x + from.x, y + from.y, out);                                                    \
+            out += s->rows * s->cols;                                                                                  \
         }                                                                                                              \
     }
 ABOARD_BATCH_MATMUL(s8, int8_t, int32_t, ABOARD_MATMUL_PRODUCT_S8)

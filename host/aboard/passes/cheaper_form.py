@@ -57,8 +57,8 @@ class CheaperForm(Pass):
         return describe(node for node, _ in self._changed(graph))
 
     def _changed(self, graph: Graph) -> list[tuple[Node, Node]]:
-        """Returns the nodes whose other form costs less, each with that form."""
-        if not self.core:
+        """Returns the nodes whose other form costs less, each with that form; none where kernels are forced."""
+        if not self.core or strategy.is_forced():
             return []
         forms = [(node, made) for node in graph.nodes if (made := self.other_form(graph, node)) is not None]
         if not forms:

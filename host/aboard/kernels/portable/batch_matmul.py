@@ -12,7 +12,7 @@ from aboard.ir.numerics import reduced_multiplier
 from aboard.kernels.contract import Implementation, InputArg, KernelCall, OutputArg
 from aboard.kernels.registry import implements
 from aboard.kernels.view import Literal, View
-from aboard.ops.batch_matmul import attributes, extents, scaling
+from aboard.ops.batch_matmul import Extents, attributes, extents, scaling
 from aboard.target import Target
 
 #: ABOARD_MATMUL_BATCHES of batch_matmul.h.
@@ -47,10 +47,20 @@ class BatchMatmulPortable(Implementation):
         )
 
 
-def _shape(node: Node) -> Mapping[str, Literal]:
-    attrs, found = attributes(node), extents(node)
+def extents_of(node: Node) -> Extents:
+    """Returns the extents of a product.
+
+    Raises:
+        ValueError: The operands cannot be multiplied.
+    """
+    found = extents(node)
     if found is None:
         raise ValueError(f"batch_matmul {node.name}: the operands cannot be multiplied")
+    return found
+
+
+def _shape(node: Node) -> Mapping[str, Literal]:
+    attrs, found = attributes(node), extents_of(node)
     batches = [*[1] * (MAX_BATCHES - len(found.batches)), *found.batches]
     return {
         "batches": batches,

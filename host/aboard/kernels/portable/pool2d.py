@@ -28,7 +28,7 @@ from aboard.ops.pool2d import attributes, spans
 from aboard.target import Target
 
 #: Largest number of int8 pixels whose sum fits 16 bits, and the bytes of such a sum.
-_MOST_PIXELS, _HALFWORD = 255, 2
+_MOST_PIXELS, _HALFWORD = 256, 2
 
 _SUFFIXES = {DType.INT8: "s8", DType.INT16: "s16", DType.FLOAT32: "f32"}
 
