@@ -2,7 +2,7 @@
 
 Those of the benchmarks; those of recurrent operators, and the audio front end; those of `samples.toml`, in which a
 layer shape is added; small models of many operators, of reductions and of recurrent layers of int16, for kernels that
-no benchmark uses; and drawn layers, for fits that hold beyond the benchmarks.
+no benchmark uses; products of matrices; and drawn layers, for fits that hold beyond the benchmarks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from ops.test_lstm import Layer
 from ops.test_svdf import Filter
-from support import layer_shapes, models, reductions, sequences, single_layers, zoo
+from support import layer_shapes, models, products, reductions, sequences, single_layers, zoo
 from support.layer_shapes import LayerShape
 from support.reductions import Case
 from support.tflite_builder import ModelBuilder
@@ -72,6 +72,25 @@ REDUCTIONS = {
         Case("REDUCE_MIN", (1, 4, 4, 96), (1, 2)),
         Case("REDUCE_MIN", (6, 256), (1,)),
         Case("REDUCE_MIN", (1, 14, 14, 32), (1, 2)),
+    ],
+}
+
+#: Products of matrices of int8, in models that are predicted from each other.
+PRODUCTS = {
+    "products_small": products.CASES,
+    "products_square": [
+        products.Case(16, 16, 16),
+        products.Case(8, 24, 8, (2, 2)),
+        products.Case(32, 32, 32, adj_y=True),
+        products.Case(12, 48, 12, (2, 2), adj_y=True),
+        products.Case(20, 20, 20, adj_x=True),
+    ],
+    "products_long": [
+        products.Case(10, 64, 10, (2, 2), adj_y=True),
+        products.Case(49, 16, 49, adj_y=True),
+        products.Case(49, 49, 16),
+        products.Case(6, 80, 14, (3, 3)),
+        products.Case(30, 10, 40),
     ],
 }
 
@@ -136,6 +155,7 @@ def generated() -> dict[str, Callable[[], bytes]]:
     }
     made |= {name: partial(layer_shapes.model, layers) for name, layers in layer_shapes.read().items()}
     made |= {name: partial(reductions.model, cases) for name, cases in REDUCTIONS.items()}
+    made |= {name: partial(products.model, cases) for name, cases in PRODUCTS.items()}
     made |= {name: partial(layer_shapes.model, layers, dtype=np.float32) for name, layers in FLOATS.items()}
     made |= {name: layer.model for name, layer in INT16.items()}
     made |= {name: partial(conversions, elements) for name, elements in CONVERSIONS.items()}
@@ -163,7 +183,7 @@ def conversions(elements: Sequence[int]) -> bytes:
 
 def shows_all_kernels(name: str) -> bool:
     """Returns whether a model is measured with other kernels than the first choice too."""
-    shown = (*_SHOWING, *_FLOATS, *REDUCTIONS, *INT16)
+    shown = (*_SHOWING, *_FLOATS, *REDUCTIONS, *PRODUCTS, *INT16)
     return (
         name in shown
         or name.startswith(("drawn", "single_layers"))

@@ -8,13 +8,17 @@ import numpy as np
 import pytest
 
 import aboard
+from aboard.kernels.select import strategy
 from support import oracle, products
+from support.preferred import preferred
 
 
+@pytest.mark.parametrize("opt", ["speed", "balanced"])
 @pytest.mark.parametrize(("board", "kernel"), [("arm/mps2_an386", "dsp_s8"), ("arm/mps3_an547", "arm_mve_s8")])
-def test_products(board: str, kernel: str, tmp_path: Path) -> None:
+def test_products(board: str, kernel: str, opt: str, tmp_path: Path) -> None:
     data = products.model(products.CASES)
-    module = aboard.compile(data, board=board, name="model")
+    with strategy.forced(preferred(kernel)):
+        module = aboard.compile(data, target=f"c -hardware={board} -opt={opt}", name="model")
     assert {node.implementation for node in module.manifest.nodes} == {kernel}
     project = aboard.create(module, board=board, path=tmp_path / "project")
     project.build()

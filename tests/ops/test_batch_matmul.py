@@ -46,6 +46,15 @@ def test_batch_matmul(cases: tuple[Case, ...]) -> None:
     moves.check(*cases)
 
 
+def test_scales_are_multiplied_in_double_precision() -> None:
+    """With a product in float32 one of these sums is rounded to -72 instead of -71."""
+    rng, quant = np.random.default_rng(2), [{"scale": 0.05, "zero_point": zero} for zero in (-17, 0)]
+    integers = [rng.integers(-128, 128, shape).astype(np.int8) for shape in ((1, 37, 33), (1, 33, 9))]
+    result = {"scale": 0.2 * 33**0.5, "zero_point": 11}
+    shapes = [x.shape for x in integers]
+    moves.check(Case("BATCH_MATMUL", shapes, [(1, 37, 9)], {}, np.int8, None, [*quant, result], integers))
+
+
 REFUSED = [
     (Case("BATCH_MATMUL", [(2, 3), (4, 2)], [(2, 2)]), "shapes, got (2, 3) and (4, 2), expected matrices"),
     (Case("BATCH_MATMUL", [(2, 2, 3), (3, 3, 2)], [(2, 2, 2)]), "batches that are equal or 1"),

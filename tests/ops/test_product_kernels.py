@@ -14,12 +14,14 @@ from aboard.importers import load
 from aboard.ir import DType
 from aboard.kernels import of
 from aboard.kernels.contract import KernelCall
+from aboard.kernels.select import strategy
 from aboard.kernels.view import View
 from aboard.ops import get
 from aboard.target import Target
 from support import kernel_call, products, sanitized
 from support.examples import examples
 from support.kernel_call import Placed
+from support.preferred import preferred
 
 M4 = Target("c -mcpu=cortex-m4 -runtime=standalone")
 
@@ -63,11 +65,12 @@ def test_any_shape(case: products.Case) -> None:
     check(case)
 
 
-@pytest.mark.parametrize("core", ["cortex-m4", "cortex-m55"])
-def test_sanitized(core: str) -> None:
+@pytest.mark.parametrize(("core", "kernel"), [("cortex-m4", "dsp_s8"), ("cortex-m55", "arm_mve_s8")])
+def test_sanitized(core: str, kernel: str) -> None:
     model = products.model(products.CASES)
-    module = aboard.compile(model, target=f"c -mcpu={core}", name="net")
-    assert {node.implementation for node in module.manifest.nodes} <= {"dsp_s8", "arm_mve_s8"}
+    with strategy.forced(preferred(kernel)):
+        module = aboard.compile(model, target=f"c -mcpu={core}", name="net")
+    assert {node.implementation for node in module.manifest.nodes} == {kernel}
     sanitized.check_as_native(module, model, sanitized.random_feed(module, 1))
 
 

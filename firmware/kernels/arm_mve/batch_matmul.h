@@ -43,6 +43,12 @@ ABOARD_INLINE int32_t aboard_matmul_mve_total(const int8_t *x, int32_t count) {
     return count % 16 == 0 ? total : vaddvaq_s8(total, vldrbq_z_s8(x, vctp8q((uint32_t)(count % 16))));
 }
 
+/** Sums of products of a row with four columns, without zero points: not inlined, because all other registers are
+ * needed where the sums are. */
+ABOARD_SHARED int32x4_t aboard_matmul_mve_sums(const int8_t *x, const int8_t *const *columns, int32_t depth) {
+    return aboard_mve_row_sums(x, columns[0], columns[1], columns[2], columns[3], depth);
+}
+
 /**
  * Finds four columns of the second operand, and gathers them if they are stored by rows.
  *
@@ -85,7 +91,7 @@ ABOARD_INLINE void aboard_matmul_mve(const aboard_batch_matmul_s8_t *p, const in
                 aboard_matmul_mve_gather(x + i, s->rows, row, s->depth);
                 from = row;
             }
-            int32x4_t sums = aboard_mve_row_sums(from, columns[0], columns[1], columns[2], columns[3], s->depth);
+            int32x4_t sums = aboard_matmul_mve_sums(from, columns, s->depth);
             sums = vaddq_s32(sums, starts);
             if (p->y_zero_point != 0) {
                 if (first == 0) {

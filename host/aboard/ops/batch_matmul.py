@@ -170,6 +170,9 @@ def extents(node: Node) -> Extents | None:
 
 
 def scaling(node: Node) -> tuple[int, int]:
-    """Returns multiplier and shift from sums to the result's scale; the reference multiplies two scales in float32."""
-    product = np.float32(node.input(0).quant.scale) * np.float32(node.input(1).quant.scale)
-    return quantize_multiplier(float(product) / node.output.quant.scale)
+    """Returns multiplier and shift from sums to the result's scale.
+
+    The product of two scales is in double precision, as in TensorFlow Lite Micro; LiteRT has it in float32.
+    """
+    product = node.input(0).quant.scale * node.input(1).quant.scale
+    return quantize_multiplier(product / node.output.quant.scale)

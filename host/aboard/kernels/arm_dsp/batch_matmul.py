@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,8 +16,11 @@ from aboard.kernels.view import View
 from aboard.ops.batch_matmul import attributes
 from aboard.target import Target
 
-#: ABOARD_MATMUL_DSP_GROUP of `arm_dsp/batch_matmul.h`, and the bytes of ABOARD_MATMUL_DSP_WORDS.
-_GROUP, _GROUP_BYTES = 4, 32
+#: ABOARD_MATMUL_DSP_COLUMNS and _GROUP of `arm_dsp/batch_matmul.h`, and the bytes of ABOARD_MATMUL_DSP_WORDS.
+_COLUMNS, _GROUP, _GROUP_BYTES = 4, 4, 32
+
+#: Instructions of four columns and of a row: a group of elements, an element of a row stored by columns, and the rest.
+_PACKED_GROUP, _PACKED, _ROW_GROUP, _GATHERED, _ROW = 96, 80, 21, 4, 80
 
 
 @implements
@@ -34,12 +38,15 @@ class BatchMatmulDsp(BatchMatmulPortable):
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         call = super().lower(node, inputs, outputs, target)
-        depth = extents_of(node).depth
-        columns = ScratchArg(Scratch(_GROUP_BYTES * -(-depth // _GROUP)), "uint32_t *")
-        row = ScratchArg(Scratch(depth if attributes(node).adj_x else 0), "int8_t *")
+        found, gathered = extents_of(node), extents_of(node).depth if attributes(node).adj_x else 0
+        groups, blocks = -(-found.depth // _GROUP), math.prod(found.batches) * -(-found.cols // _COLUMNS)
+        columns = ScratchArg(Scratch(_GROUP_BYTES * groups), "uint32_t *")
+        row = ScratchArg(Scratch(gathered), "int8_t *")
+        of_row = _ROW + _ROW_GROUP * groups + _GATHERED * gathered
         return replace(
             call,
             header="arm_dsp/batch_matmul.h",
             function="aboard_batch_matmul_dsp",
             arguments=(*call.arguments, columns, row),
+            loops=blocks * (_PACKED + _PACKED_GROUP * groups + found.rows * of_row),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -18,6 +19,10 @@ from aboard.target import Target
 #: ABOARD_MATMUL_MVE_COLUMNS of `arm_mve/batch_matmul.h`, the bytes of the total of a row, and the largest step of
 #: elements that are gathered.
 _COLUMNS, _TOTAL_BYTES, _MOST_STEP = 4, 4, 8191
+
+#: Instructions of a vector of eight elements that are gathered, of sixteen of four columns, and of sixteen of a row; of
+#: four columns and of a row without them.
+_GATHERED, _TOTALS, _PRODUCTS, _BLOCK, _ROW = 5, 16, 11, 120, 30
 
 
 @implements
@@ -42,10 +47,14 @@ class BatchMatmulMve(BatchMatmulPortable):
         attrs, found = attributes(node), extents_of(node)
         columns = ScratchArg(Scratch(0 if attrs.adj_y else _COLUMNS * found.depth), "int8_t *")
         row = ScratchArg(Scratch(found.depth if attrs.adj_x else 0), "int8_t *")
+        gathered, vectors = _GATHERED * -(-found.depth // 8), -(-found.depth // 16)
+        block = _BLOCK + _TOTALS * vectors + (0 if attrs.adj_y else _COLUMNS * gathered)
+        of_row = _ROW + _PRODUCTS * vectors + (gathered if attrs.adj_x else 0)
         totals = ScratchArg(Scratch(_TOTAL_BYTES * found.rows if node.input(1).quant.zero_point else 0), "uint32_t *")
         return replace(
             call,
             header="arm_mve/batch_matmul.h",
             function="aboard_batch_matmul_mve",
             arguments=(*call.arguments, columns, row, totals),
+            loops=math.prod(found.batches) * -(-found.cols // _COLUMNS) * (block + found.rows * of_row),
         )
