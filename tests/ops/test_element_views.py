@@ -161,6 +161,22 @@ def test_broadcasting_in_c_for_helium(data: st.DataObject, op: str, shape: tuple
         check(data, made, target=MVE)
 
 
+@settings(max_examples=examples(15), deadline=None)
+@given(st.data(), st.integers(1, 4), st.integers(4, 9), st.sampled_from([None, 0]))
+def test_softmax_in_c_for_helium(data: st.DataObject, pixels: int, channels: int, over: int | None) -> None:
+    kind, result = tensor_type((2, pixels, channels), DType.INT8), tensor_type((), DType.INT8, 1 / 256, -128)
+    made = node("softmax", SoftmaxAttributes(), [kind], result)
+    with strategy.forced(preferred("arm_mve_s8")):
+        assert choose(made, MVE).implementation.name == "arm_mve_s8"
+        check(data, made, over, MVE)
+
+
+def test_softmax_of_few_channels_is_portable() -> None:
+    kind, result = tensor_type((5, 3), DType.INT8), tensor_type((), DType.INT8, 1 / 256, -128)
+    refused = choose(node("softmax", SoftmaxAttributes(), [kind], result), MVE).refused
+    assert ("arm_mve_s8", "is for at least 4 channels") in refused
+
+
 def test_what_the_kernel_with_broadcasting_refuses() -> None:
     kind, small = tensor_type((2, 3), DType.INT8), tensor_type((1, 3), DType.INT8)
     kernels = {op: next(k for k in of(op) if k.name == "mve_broadcast_s8") for op in ("add", "mul")}

@@ -30,6 +30,21 @@ ABOARD_INLINE int32_t aboard_softmax_largest_s8(const int8_t *x, int32_t count) 
     return largest;
 }
 
+/** What exponentials are multiplied with, as a fraction of 2^31, and the bits by which products are moved down. */
+typedef struct {
+    int32_t reciprocal;
+    int32_t exponent; /**< At most 35; of 32 or more, products are 0. */
+} aboard_softmax_scale_t;
+
+/** Returns the scale of a pixel, whose exponentials have the sum `sum` with twelve integer bits. */
+ABOARD_INLINE aboard_softmax_scale_t aboard_softmax_scale(uint32_t sum, int32_t bits) {
+    /* sum = scaled * 2^-headroom with scaled in [1, 2): its reciprocal needs no integer bits. */
+    const int32_t headroom = aboard_leading_zeros(sum);
+    const int32_t reciprocal = aboard_one_over_one_plus((int32_t)((sum << headroom) - ((uint32_t)1 << 31)));
+    const aboard_softmax_scale_t scale = {reciprocal, 12 - headroom + 31 - bits};
+    return scale;
+}
+
 /** Softmax of one pixel, into int8 or int16 (`bits`, a literal); of int8, `x` and `y` may be the same. */
 ABOARD_INLINE void aboard_softmax_pixel_s8(const aboard_softmax_s8_t *p, const int8_t *x, void *y, const int32_t *table,
                                            int32_t bits) {
@@ -40,16 +55,13 @@ ABOARD_INLINE void aboard_softmax_pixel_s8(const aboard_softmax_s8_t *p, const i
         const int32_t step = largest - x[c];
         sum += step < p->steps ? ((uint32_t)table[step] + ((uint32_t)1 << 11)) >> 12 : 0;
     }
-    /* sum = scaled * 2^-headroom with scaled in [1, 2): its reciprocal needs no integer bits. */
-    const int32_t headroom = aboard_leading_zeros(sum);
-    const int32_t reciprocal = aboard_one_over_one_plus((int32_t)((sum << headroom) - ((uint32_t)1 << 31)));
-    const int32_t exponent = 12 - headroom + 31 - bits;
+    const aboard_softmax_scale_t scale = aboard_softmax_scale(sum, bits);
     for (int32_t c = 0; c < channels; ++c) {
         const int32_t step = largest - x[c];
         int32_t result = bits == 8 ? INT8_MIN : INT16_MIN;
-        if (step < p->steps && exponent < 32) {
-            const int32_t quotient = aboard_doubling_high_mul(reciprocal, table[step]);
-            result += aboard_rounding_shift(quotient, exponent);
+        if (step < p->steps && scale.exponent < 32) {
+            const int32_t quotient = aboard_doubling_high_mul(scale.reciprocal, table[step]);
+            result += aboard_rounding_shift(quotient, scale.exponent);
         }
         if (bits == 8) {
             ((int8_t *)y)[c] = (int8_t)ABOARD_MIN(result, INT8_MAX);
