@@ -49,15 +49,17 @@ class CheaperForm(Pass):
     def run(self, graph: Graph) -> None:
         # A node that changes may bring code that makes another change; it has one form then, so this ends.
         while changed := self._changed(graph):
-            for node, made in changed:
-                self.take(graph, node, made)
+            for node in changed:
+                # Made again, because a change before may have taken a tensor's name.
+                if (made := self.other_form(graph, node)) is not None:
+                    self.take(graph, node, made)
 
     @override
     def pending(self, graph: Graph) -> str | None:
-        return describe(node for node, _ in self._changed(graph))
+        return describe(self._changed(graph))
 
-    def _changed(self, graph: Graph) -> list[tuple[Node, Node]]:
-        """Returns the nodes whose other form costs less, each with that form; none where kernels are forced."""
+    def _changed(self, graph: Graph) -> list[Node]:
+        """Returns the nodes whose other form costs less; none where kernels are forced."""
         if not self.core or strategy.is_forced():
             return []
         forms = [(node, made) for node in graph.nodes if (made := self.other_form(graph, node)) is not None]
@@ -70,7 +72,7 @@ class CheaperForm(Pass):
         for node, made in forms:
             there = uses - Counter(_pieces(node, target, price))
             if self._is_better(made, node, target, price, there):
-                found.append((node, made))
+                found.append(node)
         return found
 
     def _is_better(self, made: Node, node: Node, target: Target, price: float, there: Collection[str]) -> bool:

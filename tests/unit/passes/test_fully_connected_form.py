@@ -122,6 +122,18 @@ def test_what_stays(layer: SingleLayer, form: Pass) -> None:
     assert kinds(check_rewrite(model([layer]), form)) == [layer.op]
 
 
+def test_layers_of_one_input_and_matrix_have_tensors_of_their_own() -> None:
+    quant = {"scale": 0.05, "zero_point": -5}
+    m = ModelBuilder().tensor("x", (1, 8, 40), np.int8, **quant)
+    m.tensor("w", (24, 40), np.int8, scale=0.01, data=np.random.default_rng(2).integers(-99, 99, (24, 40)))
+    for name in ("q", "k", "v"):
+        m.tensor(name, (1, 8, 24), np.int8, **quant).op("FULLY_CONNECTED", ["x", "w"], [name], {"KeepNumDims": True})
+    graph = check_rewrite(m.build(["x"], ["q", "k", "v"]), M4)
+    assert kinds(graph) == ["reshape", "conv2d", "reshape"] * 3
+    names = [tensor.name for tensor in graph.tensors()]
+    assert len(names) == len(set(names))
+
+
 def test_what_costs_more_stays() -> None:
     """Kernels of 1x1 layers of 16 channels have all weights of a channel in registers."""
     assert kinds(check_rewrite(model([SingleLayer("conv2d", 16, 96)]), M4)) == ["conv2d"]
