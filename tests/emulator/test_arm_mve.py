@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import aboard
 from aboard.kernels.contract import Implementation
 from aboard.kernels.select import strategy
-from support import mve_layers, mve_many_bits, oracle
+from support import mve_layers, mve_many_bits, oracle, whole_windows
 from support.examples import beyond_the_simplest, either, without_shrinking
 from support.preferred import preferred
 from support.tflite_builder import ModelBuilder
@@ -48,9 +48,10 @@ def check(
         return next((c.implementation for c in explained.candidates if c.implementation.name == kernel), None)
 
     with strategy.forced(rule or (named if kernel != MVE else preferred(kernel))):
+        targets = [f"c -hardware={BOARD} -opt={OPTIONS[i % 2]}" for i in range(len(cases))]
         modules = [
-            aboard.compile(model, target=f"c -hardware={BOARD} -opt={OPTIONS[i % 2]}", name=f"m{i}")
-            for i, (model, _) in enumerate(cases)
+            aboard.compile(model, target=target, name=f"m{i}", passes=whole_windows.passes(target))
+            for i, (target, (model, _)) in enumerate(zip(targets, cases, strict=True))
         ]
     for module in modules:
         assert all((node.implementation == kernel) is with_helium for node in module.manifest.nodes)

@@ -10,11 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import aboard
-from aboard.partition.pipeline import pipeline_of
-from aboard.passes import Pipeline
-from aboard.passes.trim_windows import TrimWindows
-from aboard.target import Target
-from support import oracle
+from support import oracle, whole_windows
 from support.dsp_layers import NAMES
 from support.weighted_models import Layer
 
@@ -35,10 +31,14 @@ def check(
         opt: The preference; several ones take turns.
         names: The kernels.
     """
-    opts = itertools.cycle([opt] if opt is None or isinstance(opt, str) else opt)
+    given = list(itertools.islice(itertools.cycle([opt] if opt is None or isinstance(opt, str) else opt), len(cases)))
     modules = [
         aboard.compile(
-            model, board=board, name=f"m{i}", opt=(each := next(opts)), passes=_with_whole_windows(board, each)
+            model,
+            board=board,
+            name=f"m{i}",
+            opt=given[i],
+            passes=whole_windows.passes(f"c -hardware={board}", given[i]),
         )
         for i, (model, _) in enumerate(cases)
     ]
@@ -51,13 +51,6 @@ def check(
             for number, (model, x) in enumerate(cases):
                 (wanted,) = oracle.tflm(model, x)
                 np.testing.assert_array_equal(device.run(x, model=f"m{number}"), wanted, err_msg=f"model {number}")
-
-
-def _with_whole_windows(board: str, opt: str | None) -> str:
-    """Returns the passes of a board, of which none removes taps: kernels are tested with windows of padding alone."""
-    target = Target(f"c -hardware={board}")
-    usual = pipeline_of(target if opt is None else target.overridden({"opt": opt}))
-    return str(Pipeline(usual.before, tuple(step for step in usual.after if not isinstance(step, TrimWindows))))
 
 
 def rows_of(cols: int, stride: int, zero_point: int = -128) -> Layer:

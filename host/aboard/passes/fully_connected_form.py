@@ -63,7 +63,8 @@ def _fully_connected(graph: Graph, node: Node) -> Node:
     outputs, taps = weights.shape[0], weights.type.elements // weights.shape[0]
     if window(node) != (1, 1):
         x = _other_shape(graph, x, "sample", (x.shape[0], 1, 1, taps))
-    attrs = FullyConnectedAttributes(conv_attributes(node).activation, keep_dims=True)
+    before = conv_attributes(node)
+    attrs = FullyConnectedAttributes(before.activation, keep_dims=True, rounding=before.rounding)
     inputs = [x, _other_shape(graph, weights, "matrix", (outputs, taps)), *node.inputs[2:]]
     return dataclasses.replace(node, op="fully_connected", inputs=inputs, attrs=attrs)
 
@@ -74,7 +75,8 @@ def _convolution(graph: Graph, node: Node) -> Node:
     if len(x.shape) != 4 or y.shape[:3] != x.shape[:3]:
         x = _other_shape(graph, x, "pixels", (1, _samples(node), 1, taps))
         y = _other_shape(graph, y, "pixels", (1, _samples(node), 1, outputs))
-    attrs = ConvAttributes(activation=dense_attributes(node).activation)
+    before = dense_attributes(node)
+    attrs = ConvAttributes(activation=before.activation, rounding=before.rounding)
     inputs = [x, _other_shape(graph, weights, "taps", (outputs, 1, 1, taps)), *node.inputs[2:]]
     return dataclasses.replace(node, op="conv2d", inputs=inputs, outputs=[y], attrs=attrs)
 
@@ -82,7 +84,10 @@ def _convolution(graph: Graph, node: Node) -> Node:
 def _other_shape(graph: Graph, tensor: Tensor, word: str, shape: tuple[int, ...]) -> Tensor:
     """Returns a tensor of the same elements in another shape, named by a word."""
     values = None if tensor.data is None else np.asarray(tensor.data).reshape(shape)
-    return Tensor(free_name(graph, f"{tensor.name}/{word}"), dataclasses.replace(tensor.type, shape=shape), values)
+    name, kind = free_name(graph, f"{tensor.name}/{word}"), dataclasses.replace(tensor.type, shape=shape)
+    if tensor.is_constant or tensor.order is not None:
+        return Tensor(name, kind, values)
+    return dataclasses.replace(tensor, name=name, type=kind)
 
 
 def _reshape(read: Tensor, written: Tensor, name: str, node: Node) -> Node:
@@ -97,8 +102,11 @@ def _samples(node: Node) -> int:
 def _is_one_window(graph: Graph, node: Node) -> bool:
     """Returns whether a convolution has one window, which reads every pixel of its image in their order."""
     size, x, attrs = window(node), node.input(0), conv_attributes(node)
-    # The rows of a state may lie in a rolling buffer, which only windows read.
-    if x.shape[1:3] != size or attrs.padding.any or (graph.states and size != (1, 1)):
+    # The rows of a state may lie in a rolling buffer, which only windows read; channels that are left out of pixels are
+    # not those of a sample.
+    if size != (1, 1) and (graph.states or x.channel_map is not None):
+        return False
+    if x.shape[1:3] != size or attrs.padding.any:
         return False
     dense = all(taps == 1 or dilation == 1 for taps, dilation in zip(size, attrs.dilations, strict=True))
     return dense and node.input(1).shape[3] == x.shape[3]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import aboard
 from aboard.importers import load
+from aboard.ir import Rounding
 from aboard.kernels.select import strategy
 from aboard.kernels.select.cost_model import cost
 from aboard.passes import Pass
@@ -120,6 +121,17 @@ def test_a_window_of_one_pixel_and_padding_is_one_tap() -> None:
 )
 def test_what_stays(layer: SingleLayer, form: Pass) -> None:
     assert kinds(check_rewrite(model([layer]), form)) == [layer.op]
+
+
+@pytest.mark.parametrize("layer", [PIXEL, MAP, SAMPLES])
+def test_results_are_rounded_as_before(layer: SingleLayer) -> None:
+    graph = load(model([layer]))
+    (node,) = graph.nodes
+    node.attrs = replace(node.attrs, rounding=Rounding.EXACT)
+    (after,) = (each for each in check_rewrite(graph, M4).nodes if each.op != "reshape")
+    assert after.op != node.op
+    assert after.attrs.rounding is Rounding.EXACT
+    assert after.output.source == node.output.source
 
 
 def test_layers_of_one_input_and_matrix_have_tensors_of_their_own() -> None:
