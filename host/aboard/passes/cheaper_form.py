@@ -6,13 +6,15 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import ClassVar
 
 from typing_extensions import override
 
-from aboard.ir import Graph, Node
+from aboard.ir import Graph, Node, Tensor
 from aboard.kernels.select import strategy
 from aboard.kernels.select.cost_model import KernelCost, cost
 from aboard.kernels.select.price import flash_price
+from aboard.ops.reshape import ReshapeAttributes
 from aboard.passes.contract import Pass
 from aboard.passes.rewriting import describe
 from aboard.target import Target
@@ -28,22 +30,20 @@ class CheaperForm(Pass):
     Attributes:
         core: The core that computes the graph, as `-mcpu` names it; empty for no change.
         opt: The price of flash, as `-opt` names it. Work is counted in cycles.
+        usual: The op of which a node of one image takes its other form where the costs of both are not measured.
     """
+
+    usual: ClassVar[str] = ""
 
     core: str = ""
     opt: str = "balanced"
 
     @abstractmethod
     def other_form(self, graph: Graph, node: Node) -> Node | None:
-        """Returns the other form of a node, None for a node of one form. Changes nothing in the graph."""
+        """Returns the other form of a node, None for a node of one form. Changes nothing in the graph.
 
-    def is_usual(self, node: Node) -> bool:  # noqa: ARG002 - for overrides
-        """Returns whether the other form of a node is taken where the costs of both are not measured."""
-        return False
-
-    def take(self, graph: Graph, node: Node, made: Node) -> None:  # noqa: ARG002 - for overrides
-        """Gives a node of the graph its other form."""
-        node.op, node.inputs, node.outputs, node.attrs = made.op, made.inputs, made.outputs, made.attrs
+        Its input and output may have other shapes, as tensors of their own.
+        """
 
     @override
     def run(self, graph: Graph) -> None:
@@ -52,7 +52,7 @@ class CheaperForm(Pass):
             for node in changed:
                 # Made again, because a change before may have taken a tensor's name.
                 if (made := self.other_form(graph, node)) is not None:
-                    self.take(graph, node, made)
+                    _take(graph, node, made)
 
     @override
     def pending(self, graph: Graph) -> str | None:
@@ -80,9 +80,24 @@ class CheaperForm(Pass):
         before, after = (_cheapest(each, target, price, there) for each in (node, made))
         if before is None or after is None:
             return False
-        if self.is_usual(node) and not (before.prediction.is_measured and after.prediction.is_measured):
+        are_measured = before.prediction.is_measured and after.prediction.is_measured
+        if not are_measured and node.op == self.usual and node.output.shape[0] == 1:
             return True
         return _priced(after, price, there) < _CLEARLY * _priced(before, price, there)
+
+
+def _take(graph: Graph, node: Node, made: Node) -> None:
+    """Gives a node of the graph its other form, between reshapes where that has tensors of other shapes."""
+    at, x, y = graph.nodes.index(node), node.input(0), node.output
+    if made.output is not y:
+        graph.nodes.insert(at + 1, _reshape(made.output, y, f"{y.name}/samples", node))
+    if made.input(0) is not x:
+        graph.nodes.insert(at, _reshape(x, made.input(0), made.input(0).name, node))
+    node.op, node.inputs, node.outputs, node.attrs = made.op, made.inputs, made.outputs, made.attrs
+
+
+def _reshape(read: Tensor, written: Tensor, name: str, node: Node) -> Node:
+    return Node("reshape", name, [read], [written], ReshapeAttributes(written.shape), node.sources)
 
 
 def _flash_price(graph: Graph, target: Target) -> float:

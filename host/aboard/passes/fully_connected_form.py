@@ -20,7 +20,6 @@ from aboard.ops.conv2d import ConvAttributes, window
 from aboard.ops.conv2d import attributes as conv_attributes
 from aboard.ops.fully_connected import FullyConnectedAttributes
 from aboard.ops.fully_connected import attributes as dense_attributes
-from aboard.ops.reshape import ReshapeAttributes
 from aboard.passes.cheaper_form import CheaperForm
 from aboard.passes.registry import register
 
@@ -35,6 +34,9 @@ class FullyConnectedForm(CheaperForm):
         "makes convolutions of one window fully connected layers, and those of samples convolutions"
     )
 
+    #: Kernels of fully connected layers do less than those of convolutions.
+    usual: ClassVar[str] = "conv2d"
+
     @override
     def other_form(self, graph: Graph, node: Node) -> Node | None:
         if node.op not in ("conv2d", "fully_connected") or not node.input(1).is_constant:
@@ -42,20 +44,6 @@ class FullyConnectedForm(CheaperForm):
         if node.op == "fully_connected":
             return _convolution(graph, node) if _samples(node) > 1 else None
         return _fully_connected(graph, node) if _is_one_window(graph, node) else None
-
-    @override
-    def is_usual(self, node: Node) -> bool:
-        """True for a convolution of one image: a kernel of fully connected layers does less."""
-        return node.op == "conv2d" and node.output.shape[0] == 1
-
-    @override
-    def take(self, graph: Graph, node: Node, made: Node) -> None:
-        at, x, y = graph.nodes.index(node), node.input(0), node.output
-        if made.output is not y:
-            graph.nodes.insert(at + 1, _reshape(made.output, y, f"{y.name}/samples", node))
-        if made.input(0) is not x:
-            graph.nodes.insert(at, _reshape(x, made.input(0), made.input(0).name, node))
-        super().take(graph, node, made)
 
 
 def _fully_connected(graph: Graph, node: Node) -> Node:
@@ -88,10 +76,6 @@ def _other_shape(graph: Graph, tensor: Tensor, word: str, shape: tuple[int, ...]
     if tensor.is_constant or tensor.order is not None:
         return Tensor(name, kind, values)
     return dataclasses.replace(tensor, name=name, type=kind)
-
-
-def _reshape(read: Tensor, written: Tensor, name: str, node: Node) -> Node:
-    return Node("reshape", name, [read], [written], ReshapeAttributes(written.shape), node.sources)
 
 
 def _samples(node: Node) -> int:

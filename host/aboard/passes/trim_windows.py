@@ -24,7 +24,7 @@ _CONVOLUTIONS = ("conv2d", "depthwise_conv2d")
 
 
 @dataclass(frozen=True)
-class _Axis:
+class _Direction:
     """A window in one direction: pixels of the image, taps, stride, dilation, and padding before and after."""
 
     size: int
@@ -45,7 +45,7 @@ class _Axis:
         first = max(-(-left // self.stride), 0)
         return first < self.results and first * self.stride < self.size + left
 
-    def trimmed(self) -> tuple[int, _Axis]:
+    def trimmed(self) -> tuple[int, _Direction]:
         """Returns the first tap that stays, and the window of the taps that stay: itself if all do."""
         used = [tap for tap in range(self.taps) if self.reads(tap)]
         if not used or len(used) == self.taps:
@@ -54,7 +54,7 @@ class _Axis:
         before = self.before - first * self.dilation
         dilation = self.dilation if taps > 1 else 1
         last = (self.results - 1) * self.stride + reach(taps, dilation)
-        made = _Axis(self.size, taps, self.stride, dilation, before, max(last - before - self.size, 0))
+        made = _Direction(self.size, taps, self.stride, dilation, before, max(last - before - self.size, 0))
         return (first, made) if before >= 0 and made.results == self.results else (0, self)
 
 
@@ -77,12 +77,12 @@ class TrimWindows(Pass):
         return describe(node for node in graph.nodes if _is_trimmed(node))
 
 
-def _axes(node: Node) -> tuple[_Axis, _Axis]:
+def _directions(node: Node) -> tuple[_Direction, _Direction]:
     """Returns the window of a convolution in rows and columns."""
     attrs, size, taps = attributes(node), node.input(0).shape[1:3], window(node)
     top, bottom, left, right = attrs.padding.sides
     down, across = (
-        _Axis(size[axis], taps[axis], attrs.strides[axis], attrs.dilations[axis], *around)
+        _Direction(size[axis], taps[axis], attrs.strides[axis], attrs.dilations[axis], *around)
         for axis, around in enumerate(((top, bottom), (left, right)))
     )
     return down, across
@@ -91,11 +91,11 @@ def _axes(node: Node) -> tuple[_Axis, _Axis]:
 def _is_trimmed(node: Node) -> bool:
     if node.op not in _CONVOLUTIONS or not node.input(1).is_constant or not attributes(node).padding.any:
         return False
-    return any(axis.trimmed()[1] is not axis for axis in _axes(node))
+    return any(each.trimmed()[1] is not each for each in _directions(node))
 
 
 def _trim(graph: Graph, node: Node) -> None:
-    (top, down), (left, across) = (axis.trimmed() for axis in _axes(node))
+    (top, down), (left, across) = (each.trimmed() for each in _directions(node))
     weights = node.input(1)
     values = np.asarray(weights.data)[:, top : top + down.taps, left : left + across.taps]
     kind = dataclasses.replace(weights.type, shape=values.shape)
