@@ -75,32 +75,17 @@ ABOARD_INLINE void aboard_arithmetic_channels_mve(const aboard_arithmetic_s8_t *
     }
 }
 
-/** Computes a sum, difference or product; parameters as aboard_arithmetic_s8. */
-ABOARD_INLINE void aboard_arithmetic_mve(const aboard_arithmetic_s8_t *p, aboard_arithmetic_t form, const int8_t *a,
-                                         const int8_t *b, int8_t *out, int32_t first, int32_t last) {
-    for (int32_t r = first; r < last; ++r) {
-        const aboard_operand_offsets_t row = aboard_operand_offsets(&p->over, r);
-        const int8_t *x = a + row.a;
-        const int8_t *y = b + row.b;
-        int8_t *z = aboard_row_out_s8(&p->over.out, out, r);
-        for (int32_t col = 0; col < p->over.out.cols; ++col) {
-            aboard_arithmetic_channels_mve(p, form, x, y, z);
-            x += p->over.a.pixel;
-            y += p->over.b.pixel;
-            z += p->over.out.pixel_stride;
-        }
-    }
-}
-
 #else
 
 /** The function above in C. */
-ABOARD_INLINE void aboard_arithmetic_mve(const aboard_arithmetic_s8_t *p, aboard_arithmetic_t form, const int8_t *a,
-                                         const int8_t *b, int8_t *out, int32_t first, int32_t last) {
-    aboard_arithmetic_s8(p, form, a, b, out, first, last);
+ABOARD_INLINE void aboard_arithmetic_channels_mve(const aboard_arithmetic_s8_t *p, aboard_arithmetic_t form,
+                                                  const int8_t *x, const int8_t *y, int8_t *z) {
+    aboard_arithmetic_channels_s8(p, form, x, y, z);
 }
 
 #endif
+
+ABOARD_ARITHMETIC_S8(aboard_arithmetic_mve, aboard_arithmetic_channels_mve)
 
 /** Sum or difference as TFLite computes it; rows [first, last), as aboard_arithmetic_s8. */
 ABOARD_INLINE void aboard_sum_mve_s8(const aboard_arithmetic_s8_t *p, const int8_t *a, const int8_t *b, int8_t *out,

@@ -71,32 +71,7 @@ ABOARD_INLINE void aboard_softmax_pixel_mve(const aboard_softmax_s8_t *p, const 
 
 #endif
 
-/** Softmax of int8 elements: as aboard_softmax_s8. */
-ABOARD_INLINE void aboard_softmax_mve(const aboard_softmax_s8_t *p, const int8_t *in, int8_t *out, const int32_t *table,
-                                      int32_t first, int32_t last) {
-    for (int32_t r = first; r < last; ++r) {
-        const int8_t *x = aboard_row_s8(&p->in, in, r);
-        int8_t *y = aboard_row_out_s8(&p->out, out, r);
-        for (int32_t col = 0; col < p->out.cols; ++col) {
-            aboard_softmax_pixel_mve(p, x, y, table, 8);
-            x += p->in.pixel_stride;
-            y += p->out.pixel_stride;
-        }
-    }
-}
-
-/** Softmax of int8 elements with a result of int16: as aboard_softmax_s8_s16. */
-ABOARD_INLINE void aboard_softmax_s16_mve(const aboard_softmax_s8_t *p, const int8_t *in, int16_t *out,
-                                          const int32_t *table, int32_t first, int32_t last) {
-    for (int32_t r = first; r < last; ++r) {
-        const int8_t *x = aboard_row_s8(&p->in, in, r);
-        int16_t *y = aboard_row_out_s16(&p->out, out, r);
-        for (int32_t col = 0; col < p->out.cols; ++col) {
-            aboard_softmax_pixel_mve(p, x, y, table, 16);
-            x += p->in.pixel_stride;
-            y += p->out.pixel_stride / (int32_t)sizeof(int16_t);
-        }
-    }
-}
+ABOARD_SOFTMAX_S8(aboard_softmax_mve, aboard_softmax_pixel_mve, s8, int8_t, 8)
+ABOARD_SOFTMAX_S8(aboard_softmax_s16_mve, aboard_softmax_pixel_mve, s16, int16_t, 16)
 
 #endif

@@ -73,33 +73,43 @@ ABOARD_INLINE int8_t aboard_arithmetic_element_s8(const aboard_arithmetic_s8_t *
     return (int8_t)aboard_clamp(result, p->low, p->high);
 }
 
-/**
- * Computes a sum, difference or product of int8 elements.
- *
- * @param p            Parameters.
- * @param form         The operation.
- * @param a, b         Operands. Any views.
- * @param out          Result. Any view; may share the memory of an operand that is not broadcast and has the same view.
- * @param first, last  Rows [first, last) of the result are written.
- */
-ABOARD_INLINE void aboard_arithmetic_s8(const aboard_arithmetic_s8_t *p, aboard_arithmetic_t form, const int8_t *a,
-                                        const int8_t *b, int8_t *out, int32_t first, int32_t last) {
-    for (int32_t r = first; r < last; ++r) {
-        const aboard_operand_offsets_t row = aboard_operand_offsets(&p->over, r);
-        const int8_t *x = a + row.a;
-        const int8_t *y = b + row.b;
-        int8_t *z = aboard_row_out_s8(&p->over.out, out, r);
-        for (int32_t col = 0; col < p->over.out.cols; ++col) {
-            ABOARD_UNROLL(4)
-            for (int32_t c = 0; c < p->over.out.channels; ++c) {
-                z[c] = aboard_arithmetic_element_s8(p, form, x[c * p->over.a.channel], y[c * p->over.b.channel]);
-            }
-            x += p->over.a.pixel;
-            y += p->over.b.pixel;
-            z += p->over.out.pixel_stride;
-        }
+/** Computes the channels of a pixel. */
+ABOARD_INLINE void aboard_arithmetic_channels_s8(const aboard_arithmetic_s8_t *p, aboard_arithmetic_t form,
+                                                 const int8_t *x, const int8_t *y, int8_t *z) {
+    ABOARD_UNROLL(4)
+    for (int32_t c = 0; c < p->over.out.channels; ++c) {
+        z[c] = aboard_arithmetic_element_s8(p, form, x[c * p->over.a.channel], y[c * p->over.b.channel]);
     }
 }
+
+/**
+ * Defines a sum, difference or product of int8 elements:
+ * `void name(const aboard_arithmetic_s8_t *p, aboard_arithmetic_t form, const int8_t *a, const int8_t *b, int8_t *out,
+ * int32_t first, int32_t last)`.
+ *
+ * Operands and result of the function may have any view. The result may share the memory of an operand that is not
+ * broadcast and has the same view. Rows [first, last) of the result are written.
+ *
+ * @param name     Name of the function.
+ * @param channels_of_pixel What computes the channels of a pixel, as aboard_arithmetic_channels_s8.
+ */
+#define ABOARD_ARITHMETIC_S8(name, channels_of_pixel)                                                                  \
+    ABOARD_INLINE void name(const aboard_arithmetic_s8_t *p, aboard_arithmetic_t form, const int8_t *a,                \
+                            const int8_t *b, int8_t *out, int32_t first, int32_t last) {                               \
+        for (int32_t r = first; r < last; ++r) {                                                                       \
+            const aboard_operand_offsets_t row = aboard_operand_offsets(&p->over, r);                                  \
+            const int8_t *x = a + row.a;                                                                               \
+            const int8_t *y = b + row.b;                                                                               \
+            int8_t *z = aboard_row_out_s8(&p->over.out, out, r);                                                       \
+            for (int32_t col = 0; col < p->over.out.cols; ++col) {                                                     \
+                channels_of_pixel(p, form, x, y, z);                                                                   \
+                x += p->over.a.pixel;                                                                                  \
+                y += p->over.b.pixel;                                                                                  \
+                z += p->over.out.pixel_stride;                                                                         \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+ABOARD_ARITHMETIC_S8(aboard_arithmetic_s8, aboard_arithmetic_channels_s8)
 
 /** Sum or difference as TFLite computes it; rows [first, last), as aboard_arithmetic_s8. */
 ABOARD_INLINE void aboard_sum_s8(const aboard_arithmetic_s8_t *p, const int8_t *a, const int8_t *b, int8_t *out,

@@ -72,40 +72,33 @@ ABOARD_INLINE void aboard_softmax_pixel_s8(const aboard_softmax_s8_t *p, const i
 }
 
 /**
- * Softmax of int8 elements; the result has a scale of 1/256 and a zero point of -128.
+ * Defines a softmax of int8 elements:
+ * `void name(const aboard_softmax_s8_t *p, const int8_t *in, type *out, const int32_t *table, int32_t first,
+ * int32_t last)`, where `table` is e^-d as fractions of 2^31, by steps d below the largest channel; beyond the table it
+ * counts as 0. Both views may be any. Rows [first, last) of the result are written.
  *
- * @param p            Parameters.
- * @param in           Operand. Any view.
- * @param out          Result. Any view; may share the operand's memory if both views are equal.
- * @param table        e^-d as fractions of 2^31, by steps d below the largest channel; beyond the table it counts as 0.
- * @param first, last  Rows [first, last) of the result are written.
+ * @param name   Name of the function.
+ * @param pixel  What computes a pixel, as aboard_softmax_pixel_s8.
+ * @param suffix Suffix and type of the result: `s8` with a scale of 1/256 and a zero point of -128, which may share the
+ *               operand's memory if both views are equal; `s16` with 1/65536 and -32768.
+ * @param type   Likewise.
+ * @param bits   Bits of the type.
  */
-ABOARD_INLINE void aboard_softmax_s8(const aboard_softmax_s8_t *p, const int8_t *in, int8_t *out, const int32_t *table,
-                                     int32_t first, int32_t last) {
-    for (int32_t r = first; r < last; ++r) {
-        const int8_t *x = aboard_row_s8(&p->in, in, r);
-        int8_t *y = aboard_row_out_s8(&p->out, out, r);
-        for (int32_t col = 0; col < p->out.cols; ++col) {
-            aboard_softmax_pixel_s8(p, x, y, table, 8);
-            x += p->in.pixel_stride;
-            y += p->out.pixel_stride;
-        }
+#define ABOARD_SOFTMAX_S8(name, pixel, suffix, type, bits)                                                             \
+    ABOARD_INLINE void name(const aboard_softmax_s8_t *p, const int8_t *in, type *out, const int32_t *table,           \
+                            int32_t first, int32_t last) {                                                             \
+        for (int32_t r = first; r < last; ++r) {                                                                       \
+            const int8_t *x = aboard_row_s8(&p->in, in, r);                                                            \
+            type *y = aboard_row_out_##suffix(&p->out, out, r);                                                        \
+            for (int32_t col = 0; col < p->out.cols; ++col) {                                                          \
+                pixel(p, x, y, table, bits);                                                                           \
+                x += p->in.pixel_stride;                                                                               \
+                y += p->out.pixel_stride / (int32_t)sizeof(type);                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
     }
-}
-
-/** As aboard_softmax_s8, with a result of int16, a scale of 1/65536, a zero point of -32768, and memory of its own. */
-ABOARD_INLINE void aboard_softmax_s8_s16(const aboard_softmax_s8_t *p, const int8_t *in, int16_t *out,
-                                         const int32_t *table, int32_t first, int32_t last) {
-    for (int32_t r = first; r < last; ++r) {
-        const int8_t *x = aboard_row_s8(&p->in, in, r);
-        int16_t *y = aboard_row_out_s16(&p->out, out, r);
-        for (int32_t col = 0; col < p->out.cols; ++col) {
-            aboard_softmax_pixel_s8(p, x, y, table, 16);
-            x += p->in.pixel_stride;
-            y += p->out.pixel_stride / (int32_t)sizeof(int16_t);
-        }
-    }
-}
+ABOARD_SOFTMAX_S8(aboard_softmax_s8, aboard_softmax_pixel_s8, s8, int8_t, 8)
+ABOARD_SOFTMAX_S8(aboard_softmax_s8_s16, aboard_softmax_pixel_s8, s16, int16_t, 16)
 
 /** Parameters of aboard_softmax_f32. Both views have the same rows, cols and channels. */
 typedef struct {
