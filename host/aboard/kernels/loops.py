@@ -32,13 +32,11 @@ def of_matrix(node: Node, block: int, *, widened: bool = False) -> int:
         widened: True if the elements of each sample are widened first.
     """
     channels, taps = node.input(WEIGHTS).shape
-    sample = _padded(channels, block) * (taps + RESULT) + (_WIDENED * taps if widened else 0)
+    sample = padded(channels, block) * (taps + RESULT) + (_WIDENED * taps if widened else 0)
     return prod(node.output.shape) // channels * sample
 
 
-def of_pixel_pairs(
-    node: Node, block: int, taps: int, single: int = 0, run: int = 0, call: int = 0, words: bool = False
-) -> int:
+def of_pixel_pairs(node: Node, block: int, taps: int, single: int = 0, run: int = 0) -> int:
     """Returns the work of a conv2d that copies the windows of two pixels, and computes blocks of channels of both.
 
     Args:
@@ -47,19 +45,18 @@ def of_pixel_pairs(
         taps: Taps of a result, with those that are padded.
         single: Work of copying a byte of a window with gaps or padding, if these are copied one by one.
         run: Work of each run of bytes of such a window.
-        call: Work of a pixel, if two are a call of their own and not all pixels of a row together.
-        words: The last bytes of a run are copied as a word.
     """
     pixels, count = prod(node.output.shape[:3]), groups(node)
-    results = _padded(pixels, 2) * count * _padded(node.output.shape[3] // count, block)
-    copied = 0 if _is_pixel(node) else pixels * _copies(node, words=words)
+    results = padded(pixels, 2) * count * padded(node.output.shape[3] // count, block)
+    copied = 0 if _is_pixel(node) else pixels * _copies(node)
     if single or run:
         bytes_each = prod(conv2d.window(node)) * node.input(INPUT).shape[3]
-        copied += _with_gaps(node) * (single * bytes_each + run * _runs(node))
-    return results * (taps + RESULT) + copied + call * pixels * count
+        copied += windows_with_gaps(node) * (single * bytes_each + run * _runs(node))
+    return results * (taps + RESULT) + copied
 
 
-def _padded(count: int, block: int) -> int:
+def padded(count: int, block: int) -> int:
+    """Returns a number of results with those that are computed for nothing, in whole blocks."""
     return -(-count // block) * block
 
 
@@ -68,26 +65,26 @@ def _is_pixel(node: Node) -> bool:
     return conv2d.window(node) == (1, 1) and not conv2d.attributes(node).padding.any
 
 
-def _is_dense(node: Node) -> bool:
+def is_dense(node: Node) -> bool:
     """True if a row of a window is a run of bytes."""
     return conv2d.window(node)[1] == 1 or (groups(node) == 1 and conv2d.attributes(node).dilations[1] == 1)
 
 
-def _copies(node: Node, *, words: bool) -> int:
+def _copies(node: Node) -> int:
     """Returns the work of copying the window of a pixel, run by run."""
     depth = node.input(INPUT).shape[3] // groups(node)
-    run = conv2d.window(node)[1] * depth if _is_dense(node) else depth
-    whole, rest = divmod(run + 3 if words else run, 4)
-    return _runs(node) * (_RUN + _WORD * whole + (0 if words else _BYTE * rest))
+    run = conv2d.window(node)[1] * depth if is_dense(node) else depth
+    whole, rest = divmod(run, 4)
+    return _runs(node) * (_RUN + _WORD * whole + _BYTE * rest)
 
 
 def _runs(node: Node) -> int:
     """Returns the runs of bytes of a window."""
     height, width = conv2d.window(node)
-    return height * (1 if _is_dense(node) else width) * groups(node)
+    return height * (1 if is_dense(node) else width) * groups(node)
 
 
-def _with_gaps(node: Node) -> int:
+def windows_with_gaps(node: Node) -> int:
     """Returns the windows whose rows have gaps, or that are partly padding."""
     attrs, results = conv2d.attributes(node), node.output.shape[1:3]
     axes = zip(
@@ -103,5 +100,5 @@ def _with_gaps(node: Node) -> int:
         sum(0 <= n * step - before <= size - reach(taps, gap) for n in range(count))
         for size, count, taps, step, gap, before in axes
     )
-    whole = rows * cols if _is_dense(node) else 0
+    whole = rows * cols if is_dense(node) else 0
     return node.output.shape[0] * (prod(results) - whole)

@@ -250,8 +250,20 @@ def test_loops_count_results_that_are_computed_for_nothing() -> None:
     five, eight = loops_of("fully_connected", "dsp_s8", *(SingleLayer("fully_connected", 32, n) for n in (5, 8)))
     assert five == eight == 8 * (32 + 10) + 2 * 32
     odd, even = loops_of("conv2d", "dsp_s8", *(SingleLayer("conv2d", 8, 6, (1, n)) for n in (5, 6)))
-    # A call of two pixels costs 42 for each.
-    assert odd - 5 * 42 == even - 6 * 42 == 6 * 6 * (8 + 10)
+    # Two pixels are computed at a time; each has a part of a call, 50, and two tap groups of eight taps to copy.
+    assert odd - 5 * (50 + 11) == even - 6 * (50 + 11) == 6 * 6 * (8 + 10)
+    plain, padded, apart = loops_of(
+        "conv2d",
+        "dsp_s8",
+        SingleLayer("conv2d", 3, 4, (9, 9), (3, 3), padding="valid"),
+        SingleLayer("conv2d", 3, 4, (7, 7), (3, 3)),
+        SingleLayer("conv2d", 3, 4, (11, 11), (3, 3), dilation=(2, 2), padding="valid"),
+    )
+    # 49 pixels of 28 taps, three bytes of which are the rests of rows.
+    assert plain == 50 * 4 * (28 + 10) + round(49 * (7 * 5.5 + 3 * 5.5 + 50))
+    # Windows with padding, or whose pixels are apart, are copied twice.
+    assert padded - plain == round(24 * (150 + 27 * 2.4))
+    assert apart - plain == round(49 * (150 + 27 * 2.4 + 9 * 9))
     dense, dilated = (
         loops_of("conv2d", "portable_s8", SingleLayer("conv2d", 6, 4, (9, 9), (3, 3), dilation=by, padding="valid"))[0]
         for by in ((1, 1), (1, 2))

@@ -19,7 +19,7 @@ SETS = sorted(path.name for path in FIRMWARE.iterdir() if path.is_dir())
 
 #: Files without a header of their own: ops that are gathers, the code of several headers, tables; and counts of loops.
 SHARED = {
-    "arm_dsp": {"depthwise_loops"},
+    "arm_dsp": {"conv2d_loops", "depthwise_loops"},
     "arm_mve": {"conv2d_blocks", "conv2d_loops", "depthwise_loops", "loops"},
     "portable": {
         "broadcast_to",

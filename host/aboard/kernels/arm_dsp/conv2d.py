@@ -11,9 +11,9 @@ import numpy as np
 from typing_extensions import override
 
 from aboard.ir import Array, Node
-from aboard.kernels import loops
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_dsp import dot
+from aboard.kernels.arm_dsp.conv2d_loops import Windows, of_pixel_pairs
 from aboard.kernels.contract import (
     ConstantArg,
     InputArg,
@@ -50,7 +50,7 @@ _PASSES_HELP = "Passes over the image, each for a part of the channels, whose we
 _PAIR_BYTES = 4
 
 #: Work of a pixel for the call that computes it with another one, and for that of an odd last channel of both.
-_CALL, _LAST_CALL = 42, 32
+_CALL, _LAST_CALL = 50, 25
 
 
 @implements
@@ -139,14 +139,13 @@ class DspS8(PixelPairs):
                 )
             ),
             slow_epilogue=not layer.is_single_rounding,
-            loops=self._loops(node, padded),
+            loops=of_pixel_pairs(node, self.block, Windows(padded, lines, has_row_ends(node)), self._call(node)),
         )
 
-    def _loops(self, node: Node, taps: int) -> int:
-        """Returns the work of the kernel's loops over windows of a number of taps."""
+    def _call(self, node: Node) -> int:
+        """Returns the work of a pixel besides its window and its results."""
         channels = node.output.shape[3] // groups(node)
-        call = _CALL + (_LAST_CALL if channels % self.block and channels > self.block else 0)
-        return loops.of_pixel_pairs(node, self.block, taps, call=call)
+        return _CALL + (_LAST_CALL if channels % self.block and channels > self.block else 0)
 
     def _packed(self, layer: RequantisedLayer) -> Array:
         """Returns the weights and constants of a group as the C function reads them."""

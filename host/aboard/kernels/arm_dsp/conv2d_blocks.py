@@ -7,9 +7,8 @@ from typing_extensions import override
 
 from aboard.ir import Array, Node
 from aboard.ir.numerics import wrap32
-from aboard.kernels import loops
 from aboard.kernels.arm_dsp import dot
-from aboard.kernels.arm_dsp.conv2d import DspS8, has_row_ends
+from aboard.kernels.arm_dsp.conv2d import DspS8
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer
 from aboard.kernels.weights import overlapping
@@ -17,7 +16,7 @@ from aboard.kernels.windowed import groups, is_pointwise
 from aboard.target import Target
 
 #: Work of a pixel that is no window of its own: two of them are a call.
-_CALL = 70
+_CALL = 33
 
 #: Fewest channels of a group: two are a block of other kernels.
 FEWEST = 3
@@ -45,9 +44,8 @@ class DspBlocksS8(DspS8):
         return None if enough else f"is for {FEWEST} output channels or more in each group"
 
     @override
-    def _loops(self, node: Node, taps: int) -> int:
-        call = 0 if is_pointwise(node) and node.output.shape[3] // groups(node) >= CHANNELS else _CALL
-        return loops.of_pixel_pairs(node, CHANNELS, taps, call=call, words=has_row_ends(node))
+    def _call(self, node: Node) -> int:
+        return 0 if is_pointwise(node) and node.output.shape[3] // groups(node) >= CHANNELS else _CALL
 
     @override
     def _packed(self, layer: RequantisedLayer) -> Array:

@@ -39,6 +39,9 @@ from aboard.target import Target
 #: of a few unlike layers have errors of up to 3.8 and would win by chance.
 _LARGEST_ERROR = 0.5
 
+#: Work of a kernel that does not count its loops for each element of windows that are no pixels, which it may copy.
+_COPY = 4
+
 #: Instructions of a further call in a cascade: table, switch, row counter, and the kernel's work once per call. On
 #: Cortex-M4 a convolution of `kws` takes 120 more for each call.
 FURTHER_CALL = 120
@@ -164,7 +167,8 @@ def predict(
     done = work(node) if call is None else work(node, slow_epilogue=call.slow_epilogue, loops=call.loops)
     if not done.loops:
         # For the row of another kernel, which may count its loops.
-        done = replace(done, loops=done.mac + RESULT * done.element)
+        copied = _COPY * done.window if done.spread else 0
+        done = replace(done, loops=done.mac + RESULT * done.element + copied)
     function = "" if call is None else call.function
     found = _without_waits(node, (implementation, function), target, rows, calls, growth, done, formula)
     terms = {"setup": 1.0, **{term: growth * count for term, count in done.terms.items()}}
