@@ -24,6 +24,7 @@ from support.dsp_layers import (
     LARGE,
     NAMES,
     ONE,
+    PLANE,
     POINTS,
     WIDE,
     WINOGRAD,
@@ -133,6 +134,27 @@ def test_pixels_of_few_channels(depths: range) -> None:
     drawn += [few(depth, 3, (3, 3), activation="RELU6", groups=n) for depth in depths for n in (2, 3) if depth > 1]
     with strategy.forced(preferred(FEW)):
         check([(layer.model(), layer.input()) for layer in drawn], opt=["balanced", "size"], names=[FEW])
+
+
+def plane(size: tuple[int, int], channels: int, stride: int, padding: str, activation: str = "NONE") -> Layer:
+    options = {"Padding": padding, "StrideH": stride, "StrideW": stride, "FusedActivationFunction": activation}
+    out = [window_out(n, 3, stride, 1, padding) for n in size]
+    shapes = (1, *size, 1), (channels, 3, 3, 1), (1, *out, channels)
+    return Layer("CONV_2D", *shapes, 0, options, zero_point_out=(-128, 5)[(size[1] + channels) % 2])
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_windows_over_one_channel(stride: int) -> None:
+    # Every entry of the loop; pairs in the input and copied ones; a last single pixel; narrower than a window.
+    widths = itertools.cycle([3, 4, 5, 6, 7, 8, 9, 12, 13])
+    kinds = itertools.product(("SAME", "VALID"), (2, 3, 4, 5, 8, 11))
+    drawn = [
+        plane((7, width), channels, stride, padding, "RELU6" if channels == 5 else "NONE")
+        for (padding, channels), width in zip(kinds, widths, strict=False)
+    ]
+    drawn += [plane((5, width), 4, stride, "SAME") for width in (1, 2, 3, 4)]
+    with strategy.forced(preferred(PLANE)):
+        check([(layer.model(), layer.input()) for layer in drawn], opt=["balanced", "size"], names=[PLANE])
 
 
 def test_high_strips() -> None:

@@ -20,6 +20,7 @@ from support.dsp_layers import (
     BLOCKS,
     COLUMNS,
     FEW,
+    PLANE,
     TARGET,
     WINOGRAD,
     WINOGRAD_4X4,
@@ -28,6 +29,7 @@ from support.dsp_layers import (
     extremes,
     few_channels,
     implementations,
+    planes,
     refusal,
     tiles,
 )
@@ -48,6 +50,7 @@ def kernel(node: Node, name: str) -> Implementation:
         (BLOCKS, blocks()),
         (COLUMNS, columns()),
         (FEW, few_channels()),
+        (PLANE, planes()),
         (WINOGRAD, tiles()),
         (WINOGRAD_4X4, tiles(WINOGRAD_4X4)),
     ],

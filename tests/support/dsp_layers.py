@@ -20,8 +20,8 @@ DSP, WIDE, TAPS, POINTS = "dsp_s8", "dsp_wide_s8", "dsp_taps_s8", "dsp_points_s8
 BLOCKS, COLUMNS = "dsp_blocks_s8", "dsp_columns_s8"
 WINOGRAD, WINOGRAD_4X4 = "dsp_winograd_s8", "dsp_winograd_4x4_s8"
 LARGE, ONE, PACKED, COLUMN = "dsp_large_s8", "dsp_one_s8", "dsp_packed_s8", "dsp_column_s8"
-FEW, HIGH = "dsp_few_s8", "dsp_high_s8"
-NAMES = (DSP, WIDE, TAPS, POINTS, BLOCKS, COLUMNS, WINOGRAD, WINOGRAD_4X4, LARGE, ONE, PACKED, COLUMN, FEW, HIGH)
+FEW, HIGH, PLANE = "dsp_few_s8", "dsp_high_s8", "dsp_plane_s8"
+NAMES = (DSP, WIDE, TAPS, POINTS, BLOCKS, COLUMNS, WINOGRAD, WINOGRAD_4X4, LARGE, ONE, PACKED, COLUMN, FEW, HIGH, PLANE)
 
 #: Kernels for `-opt=speed` alone.
 OF_SPEED = (WINOGRAD_4X4, HIGH)
@@ -239,6 +239,24 @@ def few_channels(draw: st.DrawFn) -> Layer:
     shapes = (batch, *size, groups * depth), (groups * channels, 1, 1, depth), (batch, *out, groups * channels)
     layer = _finished(draw, Layer("CONV_2D", *shapes, 0, options))
     assume(refusal(layer, FEW) is None)
+    return layer
+
+
+@st.composite
+def planes(draw: st.DrawFn) -> Layer:
+    """Draws a layer for `dsp_plane_s8`: 3x3 over one input channel, any channels, padding and activation."""
+    channels, batch, padding = (
+        draw(st.integers(2, 11)),
+        draw(st.integers(1, 2)),
+        draw(st.sampled_from(["SAME", "VALID"])),
+    )
+    strides = draw(st.integers(1, 3)), draw(st.integers(1, 2))
+    size = [draw(st.integers(1 if padding == "SAME" else 3, 13)) for _ in range(2)]
+    out = [window_out(n, 3, stride, 1, padding) for n, stride in zip(size, strides, strict=True)]
+    options = {"Padding": padding, "StrideH": strides[0], "StrideW": strides[1]}
+    shapes = (batch, *size, 1), (channels, 3, 3, 1), (batch, *out, channels)
+    layer = _finished(draw, Layer("CONV_2D", *shapes, 0, options))
+    assume(refusal(layer, PLANE) is None)
     return layer
 
 

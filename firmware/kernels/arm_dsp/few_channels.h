@@ -19,6 +19,7 @@
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "dot.h"
+#include "pairs_in_registers.h"
 
 /** Parameters of aboard_few_channels_dsp. */
 typedef struct {
@@ -50,10 +51,9 @@ typedef struct {
 #define ABOARD_DSP_FEW_WORDS(depth) (((depth) + 1) / 2)
 
 /** Words of a channel. */
-#define ABOARD_DSP_FEW_CHANNEL(depth, single) (ABOARD_DSP_FEW_WORDS(depth) + ((single) ? 3 : 4))
+#define ABOARD_DSP_FEW_CHANNEL(depth, single) (ABOARD_DSP_FEW_WORDS(depth) + ABOARD_DSP_PAIRS_AROUND(single))
 
-/** Channels of an iteration, and bytes of the code of one. */
-#define ABOARD_DSP_FEW_ONCE 4
+/** Bytes of the code of a channel. */
 #define ABOARD_DSP_FEW_CODE(depth, single)                                                                             \
     (((depth) > 6 ? 36 : (depth) > 4 ? 20 : (depth) > 2 ? 8 : 0) + ((single) ? 36 : 64))
 
@@ -63,60 +63,11 @@ typedef struct {
 #if ABOARD_DSP_ASM
 
 /* clang-format off */
-/** A result by a single rounding. */
-#define ABOARD_DSP_FEW_SINGLE(sum, factor, constant)                    \
-    "smmlar " sum ", " sum ", " factor ", " constant "\n ssat " sum ", #8, " sum ", asr #4\n"
-
-/** A result by two roundings: its product and the rest. */
-#define ABOARD_DSP_FEW_PRODUCT(sum, factor, free)                       \
-    "add.w " free ", " sum ", " sum ", asr #31\n smmlar " sum ", " sum ", " factor ", " free "\n"
-#define ABOARD_DSP_FEW_ROUNDED(sum, constant, shift)                    \
-    "add.w " sum ", " sum ", " constant "\n asr.w " sum ", " sum ", " shift "\n ssat " sum ", #8, " sum "\n"
-
-/** Both results by two roundings, from three words at lr through two registers. */
-#define ABOARD_DSP_FEW_DOUBLE(first, second, u, v)                      \
-    "ldr.w " u ", [lr], #4\n"                                          \
-    ABOARD_DSP_FEW_PRODUCT(first, u, v) ABOARD_DSP_FEW_PRODUCT(second, u, v) \
-    "ldmia.w lr!, {" u ", " v "}\n"                                    \
-    ABOARD_DSP_FEW_ROUNDED(first, u, v) ABOARD_DSP_FEW_ROUNDED(second, u, v)
-
 /** Stores both results; a store that advances its address has four bytes, and clang takes no suffix for it. */
 #define ABOARD_DSP_FEW_STORED(first, second, to) "strb " second ", [" to "], #1\n strb " first ", [r12], #1\n"
 
-/** Products of a word of taps: words of both pixels, their sums. */
-#define ABOARD_DSP_FEW_TAPS(word, first, second, sum, other)            \
-    "smlad " other ", " second ", " word ", " other "\n smlad " sum ", " first ", " word ", " sum "\n"
-
-/** Likewise of the first word, behind the bias in `sum`. */
-#define ABOARD_DSP_FEW_BEGUN(word, first, second, sum, other)           \
-    "smlad " other ", " second ", " word ", " sum "\n smlad " sum ", " first ", " word ", " sum "\n"
-
-/** Weights in lr, the first pixel's results from r12 on. `pixels` loads the next pair and goes on at the channel where the first
- * iteration begins; `channel` has instructions of four bytes alone; `finished` compares lr with the end of the weights.
- * Frame: the job; in its last field the address where the first iteration begins. */
 #define ABOARD_DSP_FEW_FUNCTION(name, pixels, channel, finished)        \
-    ABOARD_NAKED void name(const aboard_dsp_few_channels_t *p ABOARD_UNUSED) { \
-        __asm__ volatile(                                               \
-            "push {r4-r11, lr}\n"                                       \
-            "ldm r0, {r0-r8}\n"                                         \
-            "adr.w r9, 2f\n"                                            \
-            "add r8, r9\n orr r8, r8, #1\n"                             \
-            "push {r0-r8}\n"                                            \
-            "1:\n"                                                      \
-            pixels                                                      \
-            ".balign 4\n"                                               \
-            "2:\n"                                                      \
-            ".rept 4\n"                                                 \
-            channel                                                     \
-            ".endr\n"                                                   \
-            finished                                                    \
-            "bne.w 2b\n"                                                \
-            "ldr r1, [sp]\n ldr r2, [sp, #28]\n"                        \
-            "cmp r1, r2\n"                                              \
-            "bne.w 1b\n"                                                \
-            "add sp, #36\n"                                             \
-            "pop {r4-r11, pc}\n");                                      \
-    }
+    ABOARD_DSP_PAIRS_FUNCTION(name, aboard_dsp_few_channels_t, pixels, channel, finished)
 
 /** Up to four channels: the first pixel in r0 and r1, the second in r2 and r3; the end of the weights in r11, sums in r4 and r9,
  * the second pixel's results from r10 on. */
@@ -134,14 +85,14 @@ typedef struct {
 /** The two pixels of one or two channels become a word each. */
 #define ABOARD_DSP_FEW_JOINED "pkhbt r0, r0, r1, lsl #16\n pkhbt r2, r2, r3, lsl #16\n"
 
-#define ABOARD_DSP_FEW_ONE ABOARD_DSP_FEW_BEGUN("r5", "r0", "r2", "r4", "r9")
-#define ABOARD_DSP_FEW_TWO ABOARD_DSP_FEW_ONE ABOARD_DSP_FEW_TAPS("r6", "r1", "r3", "r4", "r9")
+#define ABOARD_DSP_FEW_ONE ABOARD_DSP_PAIRS_BEGUN("r5", "r0", "r2", "r4", "r9")
+#define ABOARD_DSP_FEW_TWO ABOARD_DSP_FEW_ONE ABOARD_DSP_PAIRS_TAPS("r6", "r1", "r3", "r4", "r9")
 #define ABOARD_DSP_FEW_WORD_SINGLE                                      \
-    ABOARD_DSP_FEW_SINGLE("r9", "r7", "r8") ABOARD_DSP_FEW_SINGLE("r4", "r7", "r8") ABOARD_DSP_FEW_STORED("r4", "r9", "r10")
+    ABOARD_DSP_PAIRS_SINGLE("r9", "r7", "r8") ABOARD_DSP_PAIRS_SINGLE("r4", "r7", "r8") ABOARD_DSP_FEW_STORED("r4", "r9", "r10")
 #define ABOARD_DSP_FEW_WORD_DOUBLE                                      \
     "ldmia.w lr!, {r6-r8}\n"                                           \
-    ABOARD_DSP_FEW_PRODUCT("r9", "r6", "r5") ABOARD_DSP_FEW_ROUNDED("r9", "r7", "r8") \
-    ABOARD_DSP_FEW_PRODUCT("r4", "r6", "r5") ABOARD_DSP_FEW_ROUNDED("r4", "r7", "r8") \
+    ABOARD_DSP_PAIRS_PRODUCT("r9", "r6", "r5") ABOARD_DSP_PAIRS_ROUNDED("r9", "r7", "r8") \
+    ABOARD_DSP_PAIRS_PRODUCT("r4", "r6", "r5") ABOARD_DSP_PAIRS_ROUNDED("r4", "r7", "r8") \
     ABOARD_DSP_FEW_STORED("r4", "r9", "r10")
 #define ABOARD_DSP_FEW_WORD_END "cmp lr, r11\n"
 
@@ -176,15 +127,15 @@ ABOARD_DSP_FEW_FUNCTION(aboard_dsp_few_4_double, ABOARD_DSP_FEW_WORD(""),
         ABOARD_DSP_FEW_WIDE("r3", "r4") ABOARD_DSP_FEW_LAST_TWO("r5") "add r11, r12\n")
 #define ABOARD_DSP_FEW_THREE                                            \
     "ldmia.w lr!, {r6-r9}\n"                                           \
-    ABOARD_DSP_FEW_BEGUN("r7", "r0", "r3", "r6", "r10")                 \
-    ABOARD_DSP_FEW_TAPS("r8", "r1", "r4", "r6", "r10") ABOARD_DSP_FEW_TAPS("r9", "r2", "r5", "r6", "r10")
+    ABOARD_DSP_PAIRS_BEGUN("r7", "r0", "r3", "r6", "r10")                 \
+    ABOARD_DSP_PAIRS_TAPS("r8", "r1", "r4", "r6", "r10") ABOARD_DSP_PAIRS_TAPS("r9", "r2", "r5", "r6", "r10")
 
 ABOARD_DSP_FEW_FUNCTION(aboard_dsp_few_6_single, ABOARD_DSP_FEW_6_PIXELS,
-                        ABOARD_DSP_FEW_THREE "ldmia.w lr!, {r7, r8}\n" ABOARD_DSP_FEW_SINGLE("r10", "r7", "r8")
-                        ABOARD_DSP_FEW_SINGLE("r6", "r7", "r8") ABOARD_DSP_FEW_STORED("r6", "r10", "r11"),
+                        ABOARD_DSP_FEW_THREE "ldmia.w lr!, {r7, r8}\n" ABOARD_DSP_PAIRS_SINGLE("r10", "r7", "r8")
+                        ABOARD_DSP_PAIRS_SINGLE("r6", "r7", "r8") ABOARD_DSP_FEW_STORED("r6", "r10", "r11"),
                         ABOARD_DSP_FEW_WORDS_END)
 ABOARD_DSP_FEW_FUNCTION(aboard_dsp_few_6_double, ABOARD_DSP_FEW_6_PIXELS,
-                        ABOARD_DSP_FEW_THREE ABOARD_DSP_FEW_DOUBLE("r6", "r10", "r7", "r8")
+                        ABOARD_DSP_FEW_THREE ABOARD_DSP_PAIRS_DOUBLE("r6", "r10", "r7", "r8")
                         ABOARD_DSP_FEW_STORED("r6", "r10", "r11"), ABOARD_DSP_FEW_WORDS_END)
 
 /** Seven or eight channels: pixels in r0 to r3 and r4 to r7, sums in r8 and r11, the second pixel's results at y_stride. */
@@ -194,16 +145,16 @@ ABOARD_DSP_FEW_FUNCTION(aboard_dsp_few_6_double, ABOARD_DSP_FEW_6_PIXELS,
         ABOARD_DSP_FEW_WIDE("r4", "r5") ABOARD_DSP_FEW_WIDE("r6", "r7"))
 #define ABOARD_DSP_FEW_FOUR                                             \
     "ldmia.w lr!, {r8-r10}\n"                                          \
-    ABOARD_DSP_FEW_BEGUN("r9", "r0", "r4", "r8", "r11") ABOARD_DSP_FEW_TAPS("r10", "r1", "r5", "r8", "r11") \
+    ABOARD_DSP_PAIRS_BEGUN("r9", "r0", "r4", "r8", "r11") ABOARD_DSP_PAIRS_TAPS("r10", "r1", "r5", "r8", "r11") \
     "ldmia.w lr!, {r9, r10}\n"                                         \
-    ABOARD_DSP_FEW_TAPS("r9", "r2", "r6", "r8", "r11") ABOARD_DSP_FEW_TAPS("r10", "r3", "r7", "r8", "r11")
+    ABOARD_DSP_PAIRS_TAPS("r9", "r2", "r6", "r8", "r11") ABOARD_DSP_PAIRS_TAPS("r10", "r3", "r7", "r8", "r11")
 #define ABOARD_DSP_FEW_APART "ldr.w r9, [sp, #12]\n strb.w r11, [r12, r9]\n strb r8, [r12], #1\n"
 
 ABOARD_DSP_FEW_FUNCTION(aboard_dsp_few_8_single, ABOARD_DSP_FEW_8_PIXELS,
-                        ABOARD_DSP_FEW_FOUR "ldmia.w lr!, {r9, r10}\n" ABOARD_DSP_FEW_SINGLE("r11", "r9", "r10")
-                        ABOARD_DSP_FEW_SINGLE("r8", "r9", "r10") ABOARD_DSP_FEW_APART, ABOARD_DSP_FEW_WORDS_END)
+                        ABOARD_DSP_FEW_FOUR "ldmia.w lr!, {r9, r10}\n" ABOARD_DSP_PAIRS_SINGLE("r11", "r9", "r10")
+                        ABOARD_DSP_PAIRS_SINGLE("r8", "r9", "r10") ABOARD_DSP_FEW_APART, ABOARD_DSP_FEW_WORDS_END)
 ABOARD_DSP_FEW_FUNCTION(aboard_dsp_few_8_double, ABOARD_DSP_FEW_8_PIXELS,
-                        ABOARD_DSP_FEW_FOUR ABOARD_DSP_FEW_DOUBLE("r8", "r11", "r9", "r10") ABOARD_DSP_FEW_APART,
+                        ABOARD_DSP_FEW_FOUR ABOARD_DSP_PAIRS_DOUBLE("r8", "r11", "r9", "r10") ABOARD_DSP_FEW_APART,
                         ABOARD_DSP_FEW_WORDS_END)
 /* clang-format on */
 
@@ -239,16 +190,6 @@ ABOARD_INLINE void aboard_dsp_few_widen(const int8_t *x, int32_t second, int32_t
     }
 }
 
-/** Result of a channel whose words begin at `w`, from the words of a pixel. */
-ABOARD_INLINE int8_t aboard_dsp_few_result(const uint32_t *pixel, const uint32_t *w, int32_t depth, bool single) {
-    uint32_t sum = *w++;
-    for (int32_t i = 0; i < ABOARD_DSP_FEW_WORDS(depth); ++i) {
-        sum = aboard_dsp_mac(pixel[i], *w++, sum);
-    }
-    return single ? aboard_dsp_single_rounding(sum, (int32_t)w[0], (int32_t)w[1], ABOARD_DSP_SINGLE_SHIFT)
-                  : aboard_dsp_double_rounding(sum, (int32_t)w[0], (int32_t)w[1], w[2]);
-}
-
 /** See above. */
 ABOARD_SHARED void aboard_dsp_few_channels(const aboard_dsp_few_channels_t *p, int32_t depth, bool single) {
     const int8_t *x = p->x;
@@ -260,8 +201,8 @@ ABOARD_SHARED void aboard_dsp_few_channels(const aboard_dsp_few_channels_t *p, i
         int32_t channel = 0;
         for (const uint32_t *w = p->weights; w != p->weights_end;
              w += ABOARD_DSP_FEW_CHANNEL(depth, single), ++channel) {
-            y[p->y_stride + channel] = aboard_dsp_few_result(pixels[1], w, depth, single);
-            y[channel] = aboard_dsp_few_result(pixels[0], w, depth, single);
+            y[p->y_stride + channel] = aboard_dsp_pairs_result(pixels[1], ABOARD_DSP_FEW_WORDS(depth), w, single);
+            y[channel] = aboard_dsp_pairs_result(pixels[0], ABOARD_DSP_FEW_WORDS(depth), w, single);
         }
         x += 2 * p->x_stride;
         y += 2 * p->y_stride;
@@ -286,7 +227,6 @@ ABOARD_INLINE void aboard_few_channels_pixels(const aboard_few_channels_dsp_t *p
     const aboard_view_t *to = &p->shape.out;
     const int32_t depth = aboard_few_channels_depth(p);
     const int32_t channels = aboard_few_channels_results(p);
-    const int32_t left_out = (ABOARD_DSP_FEW_ONCE - channels % ABOARD_DSP_FEW_ONCE) % ABOARD_DSP_FEW_ONCE;
     const int32_t even = count / 2 * 2;
     const bool single = p->single_rounding != 0;
     aboard_dsp_few_channels_t job = {
@@ -298,7 +238,7 @@ ABOARD_INLINE void aboard_few_channels_pixels(const aboard_few_channels_dsp_t *p
         weights,
         weights + channels * ABOARD_DSP_FEW_CHANNEL(depth, single),
         x + even * step,
-        left_out * ABOARD_DSP_FEW_CODE(depth, single),
+        ABOARD_DSP_PAIRS_SKIPPED(channels, ABOARD_DSP_FEW_CODE(depth, single)),
     };
     if (even > 0) {
         aboard_dsp_few_channels(&job, depth, single);

@@ -134,6 +134,6 @@ def test_the_json_of_the_error_has_the_least(capsys: pytest.CaptureFixture[str])
     digits = str(resources.models() / "digits.tflite")
     assert cli.invoke(["compile", digits, "-t", "c -mcpu=cortex-m4 -ram-max=16", "--json"]) == 1
     error = json.loads(capsys.readouterr().out)["error"]
-    assert (error["kind"], error["least_bytes"]) == ("CapacityError", 1264)
+    assert (error["kind"], error["least_bytes"]) == ("CapacityError", 1344)
     assert cli.invoke(["compile", digits, "-t", "c -mcpu=cortex-m4 -flash-max=16", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["error"]["least_bytes"] is None

@@ -28,7 +28,7 @@ _RESULT, _PIXEL = {8: 8.5, 16: 15.5}, 22
 
 
 class PixelsInRegisters(Convolution):
-    """int8, 1x1: pixels stay in registers for all channels of the result; weights of 16 bits."""
+    """int8: pixels, or their windows, stay in registers for all channels of the result; weights of 16 bits."""
 
     exact = True
     keys = frozenset({"arm_dsp"})
