@@ -29,6 +29,9 @@ MEASURES = {"instructions": "", "cycles": "cycles_"}
 #: share most of their code, and separate fits would be off by more than the kernels differ.
 RELATIVE = {("conv2d", "dsp_wide_s8"): "dsp_s8"}
 
+#: Different layers from which on kernels that count their loops have other terms too: fewer fit other terms by chance.
+_ENOUGH = 4
+
 #: Terms that the shapes of a layer alone determine.
 _OF_SHAPES = [term for term in TERMS if term not in ("setup", "rounded", "loops")]
 
@@ -73,6 +76,8 @@ def _fit(
     scaled, target = done / scale[:, None], took / scale
     different = len({tuple(row) for row in done.tolist()})
     useful = [term for term in range(len(names)) if done[:, term].any()]
+    if different < _ENOUGH and names.index("loops") in useful:
+        useful = [names.index("loops")]
     best: tuple[int, ...] = ()
     least = np.inf
     for count in range(1, min(max(different - 1, 1), len(useful)) + 1):

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import aboard
 from aboard.kernels.select import strategy
 from support.dsp_device import check, rows_of
 from support.dsp_layers import (
@@ -263,12 +264,12 @@ def test_rows_of_windows_that_end_within_a_word(padding: str) -> None:
 
 @st.composite
 def pools(draw: st.DrawFn) -> tuple[bytes, np.ndarray]:
-    """Draws a pool over whole words of channels, and its input; some cover the image, with extreme values."""
+    """Draws a pool over four channels or more, and its input; some cover the image, with extreme values."""
     size = tuple(draw(st.integers(1, 9)) for _ in range(2))
     window = size if draw(st.booleans()) else tuple(draw(st.integers(1, min(n, 4))) for n in size)
     strides, padding = [draw(st.integers(1, 3)) for _ in range(2)], draw(st.sampled_from(["SAME", "VALID"]))
     out = [window_out(*axis, 1, padding) for axis in zip(size, window, strides, strict=True)]
-    batch, depth = draw(st.integers(1, 2)), 4 * draw(st.integers(1, 5))
+    batch, depth = draw(st.integers(1, 2)), draw(st.integers(4, 21))
     options = {"Padding": padding, "StrideH": strides[0], "StrideW": strides[1]}
     options |= {"FilterHeight": window[0], "FilterWidth": window[1]}
     options["FusedActivationFunction"] = draw(st.sampled_from(ACTIVATIONS))
@@ -284,6 +285,21 @@ def pools(draw: st.DrawFn) -> tuple[bytes, np.ndarray]:
 @given(beyond_the_simplest(st.lists(pools(), min_size=BATCH, max_size=BATCH)))
 def test_pools(drawn: list[tuple[bytes, np.ndarray]]) -> None:
     check(drawn)
+
+
+@pytest.mark.parametrize("depth", [4, 6, 9])
+def test_averages_that_arrive_row_by_row(depth: int) -> None:
+    rng = np.random.default_rng(depth)
+    build = ModelBuilder().tensor("x", (1, 14, 9, 2), np.int8, scale=0.05, zero_point=-3)
+    build.tensor("w", (depth, 3, 3, 2), np.int8, scale=0.01, data=rng.integers(-127, 128, (depth, 3, 3, 2)))
+    build.tensor("m", (1, 14, 9, depth), np.int8, scale=0.1, zero_point=7)
+    build.tensor("y", (1, 1, 1, depth), np.int8, scale=0.1, zero_point=7)
+    build.op("CONV_2D", ["x", "w"], ["m"], {"Padding": "SAME", "StrideH": 1, "StrideW": 1})
+    window = {"FilterHeight": 14, "FilterWidth": 9, "Padding": "VALID", "StrideH": 1, "StrideW": 1}
+    model = build.op("AVERAGE_POOL_2D", ["m"], ["y"], window).build(["x"], ["y"])
+    module = aboard.compile(model, target="c -mcpu=cortex-m4 -opt=size", name="m")
+    assert "aboard_average_pool2d_rows_dsp" in {step.call.function for step in module.schedule().program.steps}
+    check([(model, rng.integers(-128, 128, (1, 14, 9, 2)).astype(np.int8))], opt="size", names=["dsp_s8", *NAMES])
 
 
 @pytest.mark.parametrize(("board", "opt"), [("arm/mps2_an500", "speed"), ("arm/mps2_an505", "size")])

@@ -44,64 +44,72 @@ ABOARD_INLINE void aboard_dsp_sums_row(aboard_dsp_sums_t *sums, const int8_t *x,
     }
 }
 
+/** First channel of a block of four that begins at `c`: the last four, if fewer are left. */
+ABOARD_INLINE int32_t aboard_dsp_pool_block(const aboard_view_t *view, int32_t c) {
+    return view->channels % ABOARD_DSP_TAP_GROUP == 0 ? c : ABOARD_MIN(c, view->channels - ABOARD_DSP_TAP_GROUP);
+}
+
+/** Averages of four channels over `count` pixels. */
+ABOARD_INLINE void aboard_dsp_averages(const aboard_pool2d_s8_t *p, const aboard_dsp_sums_t *sums, int32_t count,
+                                       int8_t *y) {
+    y[0] = aboard_average_s8(p, (int16_t)sums->even, count);
+    y[1] = aboard_average_s8(p, (int16_t)sums->odd, count);
+    y[2] = aboard_average_s8(p, (int16_t)(sums->even >> 16), count);
+    y[3] = aboard_average_s8(p, (int16_t)(sums->odd >> 16), count);
+}
+
+/** Averages of a pixel, see aboard_pool2d_pixel_s8_t. */
+ABOARD_INLINE void aboard_average_pixel_dsp(const aboard_pool2d_s8_t *p, const aboard_pool2d_window_t *w,
+                                            const int8_t *in, int8_t *y) {
+    const aboard_view_t *from = &p->pool.in;
+    for (int32_t c = 0; c < from->channels; c += ABOARD_DSP_TAP_GROUP) {
+        const int32_t at = aboard_dsp_pool_block(from, c);
+        aboard_dsp_sums_t sums = {0, 0};
+        for (int32_t line = 0; line < w->rows; ++line) {
+            const int8_t *const x = aboard_row_s8(from, in, w->row + line) + w->offset + at;
+            aboard_dsp_sums_row(&sums, x, w->cols, from->pixel_stride);
+        }
+        aboard_dsp_averages(p, &sums, w->rows * w->cols, y + at);
+    }
+}
+
 /**
  * Average over each window, rounded to nearest with ties away from zero.
  *
- * @param p            Parameters; a multiple of four channels, windows of at most 256 pixels.
+ * @param p            Parameters; four channels or more, windows of at most 256 pixels.
  * @param in, out      As for aboard_average_pool2d_s8.
  * @param first, last  Rows [first, last) of the result are written.
  */
 ABOARD_INLINE void aboard_average_pool2d_dsp(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
                                              int32_t last) {
-    const aboard_pool2d_t *pool = &p->pool;
-    for (int32_t r = first; r < last; ++r) {
-        int8_t *y = aboard_row_out_s8(&pool->out, out, r);
-        for (int32_t x = 0; x < pool->out.cols; ++x) {
-            const aboard_pool2d_window_t w = aboard_pool2d_window(pool, r, x);
-            for (int32_t c = 0; c < pool->out.channels; c += ABOARD_DSP_TAP_GROUP) {
-                aboard_dsp_sums_t sums = {0, 0};
-                for (int32_t line = 0; line < w.rows; ++line) {
-                    const int8_t *const from = aboard_row_s8(&pool->in, in, w.row + line) + w.offset + c;
-                    aboard_dsp_sums_row(&sums, from, w.cols, pool->in.pixel_stride);
-                }
-                const int32_t count = w.rows * w.cols;
-                y[c] = aboard_average_s8(p, (int16_t)sums.even, count);
-                y[c + 1] = aboard_average_s8(p, (int16_t)sums.odd, count);
-                y[c + 2] = aboard_average_s8(p, (int16_t)(sums.even >> 16), count);
-                y[c + 3] = aboard_average_s8(p, (int16_t)(sums.odd >> 16), count);
-            }
-            y += pool->out.pixel_stride;
-        }
-    }
+    aboard_pool2d_pixels_s8(p, in, out, first, last, aboard_average_pixel_dsp);
 }
 
 /**
  * Average over an image of at most 256 pixels that arrives row by row: like aboard_average_pool2d_rows_s8.
  *
- * @param p            Parameters; a multiple of four channels, the result is one pixel.
+ * @param p            Parameters; four channels or more, the result is one pixel.
  * @param in, out      As for aboard_average_pool2d_rows_s8.
- * @param sums         Scratch of a halfword per channel; keeps its content between calls.
+ * @param sums         Scratch of a halfword per channel, in blocks of four; keeps its content between calls.
  * @param first, last  Rows [first, last) of the operand are accumulated, in order; row 0 begins an image.
  */
 ABOARD_INLINE void aboard_average_pool2d_rows_dsp(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out,
                                                   aboard_dsp_sums_t *sums, int32_t first, int32_t last) {
     const aboard_view_t *from = &p->pool.in;
-    if (first == 0) {
-        memset(sums, 0, (size_t)(from->channels / ABOARD_DSP_TAP_GROUP) * sizeof(*sums));
-    }
-    for (int32_t r = first; r < last; ++r) {
-        const int8_t *const row = aboard_row_s8(from, in, r);
-        aboard_dsp_sums_t *to = sums;
-        for (const int8_t *x = row; x != row + from->channels; x += ABOARD_DSP_TAP_GROUP) {
-            aboard_dsp_sums_t more = *to;
-            aboard_dsp_sums_row(&more, x, from->cols, from->pixel_stride);
-            *to++ = more;
+    for (int32_t c = 0; c < from->channels; c += ABOARD_DSP_TAP_GROUP) {
+        const int32_t at = aboard_dsp_pool_block(from, c);
+        aboard_dsp_sums_t *const kept = &sums[c / ABOARD_DSP_TAP_GROUP];
+        aboard_dsp_sums_t more = {0, 0};
+        if (first > 0) {
+            more = *kept;
         }
-    }
-    for (int32_t c = 0; last == from->rows && c < from->channels; ++c) {
-        const aboard_dsp_sums_t *const tap_group = &sums[c / ABOARD_DSP_TAP_GROUP];
-        const uint32_t halves = (c % 2 != 0 ? tap_group->odd : tap_group->even) >> (c / 2 % 2 * 16);
-        out[c] = aboard_average_s8(p, (int16_t)halves, from->rows * from->cols);
+        for (int32_t r = first; r < last; ++r) {
+            aboard_dsp_sums_row(&more, aboard_row_s8(from, in, r) + at, from->cols, from->pixel_stride);
+        }
+        *kept = more;
+        if (last == from->rows) {
+            aboard_dsp_averages(p, &more, from->rows * from->cols, out + at);
+        }
     }
 }
 
@@ -124,31 +132,31 @@ ABOARD_INLINE uint32_t aboard_dsp_smaller(uint32_t a, uint32_t b) {
     return ~aboard_dsp_larger(~a, ~b);
 }
 
+/** Maxima of a pixel, see aboard_pool2d_pixel_s8_t. */
+ABOARD_INLINE void aboard_max_pixel_dsp(const aboard_pool2d_s8_t *p, const aboard_pool2d_window_t *w, const int8_t *in,
+                                        int8_t *y) {
+    const aboard_view_t *from = &p->pool.in;
+    for (int32_t c = 0; c < from->channels; c += ABOARD_DSP_TAP_GROUP) {
+        const int32_t at = aboard_dsp_pool_block(from, c);
+        uint32_t largest = 0x01010101u * (uint8_t)p->low;
+        for (int32_t line = 0; line < w->rows; ++line) {
+            const int8_t *const x = aboard_row_s8(from, in, w->row + line) + w->offset + at;
+            ABOARD_UNROLL(4)
+            for (int32_t col = 0; col < w->cols; ++col) {
+                largest = aboard_dsp_larger(largest, aboard_dsp_load(x + col * from->pixel_stride));
+            }
+        }
+        if (p->high < INT8_MAX) {
+            largest = aboard_dsp_smaller(largest, 0x01010101u * (uint8_t)p->high);
+        }
+        memcpy(y + at, &largest, sizeof(largest));
+    }
+}
+
 /** Maximum over each window; parameters as aboard_average_pool2d_dsp, windows of any size. */
 ABOARD_INLINE void aboard_max_pool2d_dsp(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
                                          int32_t last) {
-    const aboard_pool2d_t *pool = &p->pool;
-    for (int32_t r = first; r < last; ++r) {
-        int8_t *y = aboard_row_out_s8(&pool->out, out, r);
-        for (int32_t x = 0; x < pool->out.cols; ++x) {
-            const aboard_pool2d_window_t w = aboard_pool2d_window(pool, r, x);
-            for (int32_t c = 0; c < pool->out.channels; c += ABOARD_DSP_TAP_GROUP) {
-                uint32_t largest = 0x01010101u * (uint8_t)p->low;
-                for (int32_t line = 0; line < w.rows; ++line) {
-                    const int8_t *const from = aboard_row_s8(&pool->in, in, w.row + line) + w.offset + c;
-                    ABOARD_UNROLL(4)
-                    for (int32_t col = 0; col < w.cols; ++col) {
-                        largest = aboard_dsp_larger(largest, aboard_dsp_load(from + col * pool->in.pixel_stride));
-                    }
-                }
-                if (p->high < INT8_MAX) {
-                    largest = aboard_dsp_smaller(largest, 0x01010101u * (uint8_t)p->high);
-                }
-                memcpy(y + c, &largest, sizeof(largest));
-            }
-            y += pool->out.pixel_stride;
-        }
-    }
+    aboard_pool2d_pixels_s8(p, in, out, first, last, aboard_max_pixel_dsp);
 }
 
 #endif

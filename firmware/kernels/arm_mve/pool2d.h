@@ -57,6 +57,18 @@ ABOARD_INLINE int16x8_t aboard_average_mve(const aboard_pool2d_s8_t *p, int16x8_
     return vminq_s16(vmaxq_s16(result, vdupq_n_s16((int16_t)p->low)), vdupq_n_s16((int16_t)p->high));
 }
 
+/** Averages of a pixel, see aboard_pool2d_pixel_s8_t. */
+ABOARD_INLINE void aboard_average_pixel_mve(const aboard_pool2d_s8_t *p, const aboard_pool2d_window_t *w,
+                                            const int8_t *in, int8_t *y) {
+    const uint32_t count = (uint32_t)(w->rows * w->cols);
+    const uint32_t reciprocal = UINT32_MAX / count + 1u;
+    for (int32_t c = 0; c < p->pool.out.channels; c += 8) {
+        const mve_pred16_t some = vctp16q((uint32_t)(p->pool.out.channels - c));
+        const int16x8_t sums = aboard_average_mve_sums(&p->pool, w, in + c, some);
+        vstrbq_p_s16(y + c, aboard_average_mve(p, sums, count, reciprocal), some);
+    }
+}
+
 /**
  * Average over each window, rounded to nearest with ties away from zero.
  *
@@ -67,20 +79,7 @@ ABOARD_INLINE int16x8_t aboard_average_mve(const aboard_pool2d_s8_t *p, int16x8_
  */
 ABOARD_INLINE void aboard_average_pool2d_mve(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
                                              int32_t last) {
-    for (int32_t r = first; r < last; ++r) {
-        int8_t *y = aboard_row_out_s8(&p->pool.out, out, r);
-        for (int32_t x = 0; x < p->pool.out.cols; ++x) {
-            const aboard_pool2d_window_t w = aboard_pool2d_window(&p->pool, r, x);
-            const uint32_t count = (uint32_t)(w.rows * w.cols);
-            const uint32_t reciprocal = UINT32_MAX / count + 1u;
-            for (int32_t c = 0; c < p->pool.out.channels; c += 8) {
-                const mve_pred16_t some = vctp16q((uint32_t)(p->pool.out.channels - c));
-                const int16x8_t sums = aboard_average_mve_sums(&p->pool, &w, in + c, some);
-                vstrbq_p_s16(y + c, aboard_average_mve(p, sums, count, reciprocal), some);
-            }
-            y += p->pool.out.pixel_stride;
-        }
-    }
+    aboard_pool2d_pixels_s8(p, in, out, first, last, aboard_average_pixel_mve);
 }
 
 /**
@@ -127,20 +126,19 @@ ABOARD_INLINE int8x16_t aboard_max_mve(const aboard_pool2d_s8_t *p, const aboard
     return vminq_s8(largest, vdupq_n_s8((int8_t)p->high));
 }
 
+/** Maxima of a pixel, see aboard_pool2d_pixel_s8_t. */
+ABOARD_INLINE void aboard_max_pixel_mve(const aboard_pool2d_s8_t *p, const aboard_pool2d_window_t *w, const int8_t *in,
+                                        int8_t *y) {
+    for (int32_t c = 0; c < p->pool.out.channels; c += 16) {
+        const mve_pred16_t some = vctp8q((uint32_t)(p->pool.out.channels - c));
+        vstrbq_p_s8(y + c, aboard_max_mve(p, w, in + c, some), some);
+    }
+}
+
 /** Maximum over each window; parameters as aboard_average_pool2d_mve, windows of any size. */
 ABOARD_INLINE void aboard_max_pool2d_mve(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
                                          int32_t last) {
-    for (int32_t r = first; r < last; ++r) {
-        int8_t *y = aboard_row_out_s8(&p->pool.out, out, r);
-        for (int32_t x = 0; x < p->pool.out.cols; ++x) {
-            const aboard_pool2d_window_t w = aboard_pool2d_window(&p->pool, r, x);
-            for (int32_t c = 0; c < p->pool.out.channels; c += 16) {
-                const mve_pred16_t some = vctp8q((uint32_t)(p->pool.out.channels - c));
-                vstrbq_p_s8(y + c, aboard_max_mve(p, &w, in + c, some), some);
-            }
-            y += p->pool.out.pixel_stride;
-        }
-    }
+    aboard_pool2d_pixels_s8(p, in, out, first, last, aboard_max_pixel_mve);
 }
 
 #else

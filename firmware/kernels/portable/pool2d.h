@@ -10,6 +10,7 @@
 #define ABOARD_KERNELS_PORTABLE_POOL2D_H
 
 #include <float.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "aboard/config.h"
@@ -85,6 +86,46 @@ ABOARD_INLINE aboard_pool2d_window_t aboard_pool2d_window(const aboard_pool2d_t 
     return window;
 }
 
+/** True if a window is not cut by the border of the image: with literal sizes its loops are several times as fast.
+ * False with -Os, where one form of the code is enough. */
+ABOARD_INLINE bool aboard_pool2d_is_whole(const aboard_pool2d_t *p, const aboard_pool2d_window_t *w) {
+#ifdef __OPTIMIZE_SIZE__
+    (void)p;
+    (void)w;
+    return false;
+#else
+    return !p->padded || (w->rows == p->window_height && w->cols == p->window_width);
+#endif
+}
+
+/** A whole window, with literal sizes. */
+ABOARD_INLINE aboard_pool2d_window_t aboard_pool2d_whole(const aboard_pool2d_t *p, const aboard_pool2d_window_t *w) {
+    const aboard_pool2d_window_t whole = {w->row, p->window_height, w->offset, p->window_width};
+    return whole;
+}
+
+/** Function for all channels of a result pixel, whose address is `y`. */
+typedef void aboard_pool2d_pixel_s8_t(const aboard_pool2d_s8_t *p, const aboard_pool2d_window_t *w, const int8_t *in,
+                                      int8_t *y);
+
+/** Rows [first, last) of a result, pixel by pixel. */
+ABOARD_INLINE void aboard_pool2d_pixels_s8(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
+                                           int32_t last, aboard_pool2d_pixel_s8_t *pixel) {
+    for (int32_t r = first; r < last; ++r) {
+        int8_t *y = aboard_row_out_s8(&p->pool.out, out, r);
+        for (int32_t x = 0; x < p->pool.out.cols; ++x) {
+            const aboard_pool2d_window_t w = aboard_pool2d_window(&p->pool, r, x);
+            if (aboard_pool2d_is_whole(&p->pool, &w)) {
+                const aboard_pool2d_window_t whole = aboard_pool2d_whole(&p->pool, &w);
+                pixel(p, &whole, in, y);
+            } else {
+                pixel(p, &w, in, y);
+            }
+            y += p->pool.out.pixel_stride;
+        }
+    }
+}
+
 /** Sum of one channel over a window. */
 ABOARD_INLINE int32_t aboard_pool2d_sum_s8(const aboard_pool2d_t *p, const aboard_pool2d_window_t *w, const int8_t *in,
                                            int32_t channel) {
@@ -105,6 +146,14 @@ ABOARD_INLINE int8_t aboard_average_s8(const aboard_pool2d_s8_t *p, int32_t sum,
     return (int8_t)aboard_clamp(average, p->low, p->high);
 }
 
+/** Averages of a pixel, see aboard_pool2d_pixel_s8_t. */
+ABOARD_INLINE void aboard_average_pixel_s8(const aboard_pool2d_s8_t *p, const aboard_pool2d_window_t *w,
+                                           const int8_t *in, int8_t *y) {
+    for (int32_t c = 0; c < p->pool.out.channels; ++c) {
+        y[c] = aboard_average_s8(p, aboard_pool2d_sum_s8(&p->pool, w, in, c), w->rows * w->cols);
+    }
+}
+
 /**
  * Average over each window, rounded to nearest with ties away from zero.
  *
@@ -116,17 +165,7 @@ ABOARD_INLINE int8_t aboard_average_s8(const aboard_pool2d_s8_t *p, int32_t sum,
  */
 ABOARD_INLINE void aboard_average_pool2d_s8(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
                                             int32_t last) {
-    for (int32_t r = first; r < last; ++r) {
-        int8_t *y = aboard_row_out_s8(&p->pool.out, out, r);
-        for (int32_t x = 0; x < p->pool.out.cols; ++x) {
-            const aboard_pool2d_window_t w = aboard_pool2d_window(&p->pool, r, x);
-            const int32_t count = w.rows * w.cols;
-            for (int32_t c = 0; c < p->pool.out.channels; ++c) {
-                y[c] = aboard_average_s8(p, aboard_pool2d_sum_s8(&p->pool, &w, in, c), count);
-            }
-            y += p->pool.out.pixel_stride;
-        }
-    }
+    aboard_pool2d_pixels_s8(p, in, out, first, last, aboard_average_pixel_s8);
 }
 
 /**
@@ -158,27 +197,26 @@ ABOARD_INLINE void aboard_average_pool2d_rows_s8(const aboard_pool2d_s8_t *p, co
     }
 }
 
+/** Maxima of a pixel, see aboard_pool2d_pixel_s8_t. */
+ABOARD_INLINE void aboard_max_pixel_s8(const aboard_pool2d_s8_t *p, const aboard_pool2d_window_t *w, const int8_t *in,
+                                       int8_t *y) {
+    for (int32_t c = 0; c < p->pool.out.channels; ++c) {
+        int32_t largest = p->low;
+        for (int32_t line = 0; line < w->rows; ++line) {
+            const int8_t *pixel = aboard_row_s8(&p->pool.in, in, w->row + line) + w->offset + c;
+            ABOARD_UNROLL(4)
+            for (int32_t col = 0; col < w->cols; ++col) {
+                largest = ABOARD_MAX(largest, pixel[col * p->pool.in.pixel_stride]);
+            }
+        }
+        y[c] = (int8_t)ABOARD_MIN(largest, p->high);
+    }
+}
+
 /** Maximum over each window; parameters as aboard_average_pool2d_s8. */
 ABOARD_INLINE void aboard_max_pool2d_s8(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
                                         int32_t last) {
-    for (int32_t r = first; r < last; ++r) {
-        int8_t *y = aboard_row_out_s8(&p->pool.out, out, r);
-        for (int32_t x = 0; x < p->pool.out.cols; ++x) {
-            const aboard_pool2d_window_t w = aboard_pool2d_window(&p->pool, r, x);
-            for (int32_t c = 0; c < p->pool.out.channels; ++c) {
-                int32_t largest = p->low;
-                for (int32_t line = 0; line < w.rows; ++line) {
-                    const int8_t *pixel = aboard_row_s8(&p->pool.in, in, w.row + line) + w.offset + c;
-                    ABOARD_UNROLL(4)
-                    for (int32_t col = 0; col < w.cols; ++col) {
-                        largest = ABOARD_MAX(largest, pixel[col * p->pool.in.pixel_stride]);
-                    }
-                }
-                y[c] = (int8_t)ABOARD_MIN(largest, p->high);
-            }
-            y += p->pool.out.pixel_stride;
-        }
-    }
+    aboard_pool2d_pixels_s8(p, in, out, first, last, aboard_max_pixel_s8);
 }
 
 /** A float clamped to two limits; NaN stays NaN. */
@@ -186,77 +224,104 @@ ABOARD_INLINE float aboard_pool2d_limit_f32(const aboard_pool2d_f32_t *p, float 
     return x < p->low ? p->low : x > p->high ? p->high : x;
 }
 
-/** Average over each window; parameters as aboard_average_pool2d_s8. */
-ABOARD_INLINE void aboard_average_pool2d_f32(const aboard_pool2d_f32_t *p, const float *in, float *out, int32_t first,
-                                             int32_t last) {
-    const int32_t size = (int32_t)sizeof(float);
+/** Function for all channels of a result pixel, whose address is `y`. */
+typedef void aboard_pool2d_pixel_f32_t(const aboard_pool2d_f32_t *p, const aboard_pool2d_window_t *w, const float *in,
+                                       float *y);
+
+/** Rows [first, last) of a result, pixel by pixel. */
+ABOARD_INLINE void aboard_pool2d_pixels_f32(const aboard_pool2d_f32_t *p, const float *in, float *out, int32_t first,
+                                            int32_t last, aboard_pool2d_pixel_f32_t *pixel) {
     for (int32_t r = first; r < last; ++r) {
         float *y = aboard_row_out_f32(&p->pool.out, out, r);
         for (int32_t x = 0; x < p->pool.out.cols; ++x) {
             const aboard_pool2d_window_t w = aboard_pool2d_window(&p->pool, r, x);
-            const float count = (float)(w.rows * w.cols);
-            for (int32_t c = 0; c < p->pool.out.channels; ++c) {
-                float sum = 0.0f;
-                for (int32_t line = 0; line < w.rows; ++line) {
-                    const float *pixel = aboard_row_f32(&p->pool.in, in, w.row + line) + w.offset / size + c;
-                    for (int32_t col = 0; col < w.cols; ++col) {
-                        sum += pixel[col * (p->pool.in.pixel_stride / size)];
-                    }
-                }
-                y[c] = aboard_pool2d_limit_f32(p, sum / count);
+            if (aboard_pool2d_is_whole(&p->pool, &w)) {
+                const aboard_pool2d_window_t whole = aboard_pool2d_whole(&p->pool, &w);
+                pixel(p, &whole, in, y);
+            } else {
+                pixel(p, &w, in, y);
             }
-            y += p->pool.out.pixel_stride / size;
+            y += p->pool.out.pixel_stride / (int32_t)sizeof(float);
         }
+    }
+}
+
+/** Distance of a window's pixels in elements. */
+ABOARD_INLINE int32_t aboard_pool2d_step_f32(const aboard_pool2d_t *p) {
+    return p->in.pixel_stride / (int32_t)sizeof(float);
+}
+
+/** Row `line` of a window, at channel `c`. */
+ABOARD_INLINE const float *aboard_pool2d_line_f32(const aboard_pool2d_t *p, const aboard_pool2d_window_t *w,
+                                                  const float *in, int32_t line, int32_t c) {
+    return aboard_row_f32(&p->in, in, w->row + line) + w->offset / (int32_t)sizeof(float) + c;
+}
+
+/** Averages of a pixel, see aboard_pool2d_pixel_f32_t. */
+ABOARD_INLINE void aboard_average_pixel_f32(const aboard_pool2d_f32_t *p, const aboard_pool2d_window_t *w,
+                                            const float *in, float *y) {
+    const float count = (float)(w->rows * w->cols);
+    for (int32_t c = 0; c < p->pool.out.channels; ++c) {
+        float sum = 0.0f;
+        for (int32_t line = 0; line < w->rows; ++line) {
+            const float *x = aboard_pool2d_line_f32(&p->pool, w, in, line, c);
+            for (int32_t col = 0; col < w->cols; ++col) {
+                sum += x[col * aboard_pool2d_step_f32(&p->pool)];
+            }
+        }
+        y[c] = aboard_pool2d_limit_f32(p, sum / count);
+    }
+}
+
+/** Average over each window; parameters as aboard_average_pool2d_s8. */
+ABOARD_INLINE void aboard_average_pool2d_f32(const aboard_pool2d_f32_t *p, const float *in, float *out, int32_t first,
+                                             int32_t last) {
+    aboard_pool2d_pixels_f32(p, in, out, first, last, aboard_average_pixel_f32);
+}
+
+/** Roots of the means of squares of a pixel, see aboard_pool2d_pixel_f32_t. */
+ABOARD_INLINE void aboard_l2_pixel_f32(const aboard_pool2d_f32_t *p, const aboard_pool2d_window_t *w, const float *in,
+                                       float *y) {
+    const float count = (float)(w->rows * w->cols);
+    for (int32_t c = 0; c < p->pool.out.channels; ++c) {
+        float sum = 0.0f;
+        for (int32_t line = 0; line < w->rows; ++line) {
+            const float *x = aboard_pool2d_line_f32(&p->pool, w, in, line, c);
+            for (int32_t col = 0; col < w->cols; ++col) {
+                const float value = x[col * aboard_pool2d_step_f32(&p->pool)];
+                sum += value * value;
+            }
+        }
+        y[c] = aboard_pool2d_limit_f32(p, aboard_sqrtf(sum / count));
     }
 }
 
 /** Square root of the mean of the squares over each window; parameters as aboard_average_pool2d_s8. */
 ABOARD_INLINE void aboard_l2_pool2d_f32(const aboard_pool2d_f32_t *p, const float *in, float *out, int32_t first,
                                         int32_t last) {
-    const int32_t size = (int32_t)sizeof(float);
-    for (int32_t r = first; r < last; ++r) {
-        float *y = aboard_row_out_f32(&p->pool.out, out, r);
-        for (int32_t x = 0; x < p->pool.out.cols; ++x) {
-            const aboard_pool2d_window_t w = aboard_pool2d_window(&p->pool, r, x);
-            const float count = (float)(w.rows * w.cols);
-            for (int32_t c = 0; c < p->pool.out.channels; ++c) {
-                float sum = 0.0f;
-                for (int32_t line = 0; line < w.rows; ++line) {
-                    const float *pixel = aboard_row_f32(&p->pool.in, in, w.row + line) + w.offset / size + c;
-                    for (int32_t col = 0; col < w.cols; ++col) {
-                        const float value = pixel[col * (p->pool.in.pixel_stride / size)];
-                        sum += value * value;
-                    }
-                }
-                y[c] = aboard_pool2d_limit_f32(p, aboard_sqrtf(sum / count));
+    aboard_pool2d_pixels_f32(p, in, out, first, last, aboard_l2_pixel_f32);
+}
+
+/** Maxima of a pixel, see aboard_pool2d_pixel_f32_t. */
+ABOARD_INLINE void aboard_max_pixel_f32(const aboard_pool2d_f32_t *p, const aboard_pool2d_window_t *w, const float *in,
+                                        float *y) {
+    for (int32_t c = 0; c < p->pool.out.channels; ++c) {
+        float largest = -FLT_MAX;
+        for (int32_t line = 0; line < w->rows; ++line) {
+            const float *x = aboard_pool2d_line_f32(&p->pool, w, in, line, c);
+            for (int32_t col = 0; col < w->cols; ++col) {
+                const float value = x[col * aboard_pool2d_step_f32(&p->pool)];
+                largest = value > largest ? value : largest;
             }
-            y += p->pool.out.pixel_stride / size;
         }
+        y[c] = aboard_pool2d_limit_f32(p, largest);
     }
 }
 
 /** Maximum over each window, NaN left out; parameters as aboard_average_pool2d_s8. */
 ABOARD_INLINE void aboard_max_pool2d_f32(const aboard_pool2d_f32_t *p, const float *in, float *out, int32_t first,
                                          int32_t last) {
-    const int32_t size = (int32_t)sizeof(float);
-    for (int32_t r = first; r < last; ++r) {
-        float *y = aboard_row_out_f32(&p->pool.out, out, r);
-        for (int32_t x = 0; x < p->pool.out.cols; ++x) {
-            const aboard_pool2d_window_t w = aboard_pool2d_window(&p->pool, r, x);
-            for (int32_t c = 0; c < p->pool.out.channels; ++c) {
-                float largest = -FLT_MAX;
-                for (int32_t line = 0; line < w.rows; ++line) {
-                    const float *pixel = aboard_row_f32(&p->pool.in, in, w.row + line) + w.offset / size + c;
-                    for (int32_t col = 0; col < w.cols; ++col) {
-                        const float value = pixel[col * (p->pool.in.pixel_stride / size)];
-                        largest = value > largest ? value : largest;
-                    }
-                }
-                y[c] = aboard_pool2d_limit_f32(p, largest);
-            }
-            y += p->pool.out.pixel_stride / size;
-        }
-    }
+    aboard_pool2d_pixels_f32(p, in, out, first, last, aboard_max_pixel_f32);
 }
 
 #endif

@@ -42,6 +42,15 @@ ABOARD_INLINE int16_t aboard_pool2d_mean_s16(const aboard_pool2d_s16_t *p, int32
     return aboard_clamp_s16((sum > 0 ? sum + count / 2 : sum - count / 2) / count, p->low, p->high);
 }
 
+/** All channels of a result pixel, whose address is `y`. */
+ABOARD_INLINE void aboard_pool2d_pixel_s16(const aboard_pool2d_s16_t *p, const aboard_pool2d_window_t *w,
+                                           const int16_t *in, int16_t *y, bool largest) {
+    for (int32_t c = 0; c < p->pool.out.channels; ++c) {
+        const int32_t value = aboard_pool2d_reduce_s16(&p->pool, w, in, c, largest);
+        y[c] = largest ? aboard_clamp_s16(value, p->low, p->high) : aboard_pool2d_mean_s16(p, value, w->rows * w->cols);
+    }
+}
+
 /** Both kernels; see aboard_average_pool2d_s16. */
 ABOARD_INLINE void aboard_pool2d_s16(const aboard_pool2d_s16_t *p, const int16_t *in, int16_t *out, bool largest,
                                      int32_t first, int32_t last) {
@@ -49,10 +58,11 @@ ABOARD_INLINE void aboard_pool2d_s16(const aboard_pool2d_s16_t *p, const int16_t
         int16_t *y = aboard_row_out_s16(&p->pool.out, out, r);
         for (int32_t x = 0; x < p->pool.out.cols; ++x) {
             const aboard_pool2d_window_t w = aboard_pool2d_window(&p->pool, r, x);
-            for (int32_t c = 0; c < p->pool.out.channels; ++c) {
-                const int32_t value = aboard_pool2d_reduce_s16(&p->pool, &w, in, c, largest);
-                y[c] = largest ? aboard_clamp_s16(value, p->low, p->high)
-                               : aboard_pool2d_mean_s16(p, value, w.rows * w.cols);
+            if (aboard_pool2d_is_whole(&p->pool, &w)) {
+                const aboard_pool2d_window_t whole = aboard_pool2d_whole(&p->pool, &w);
+                aboard_pool2d_pixel_s16(p, &whole, in, y, largest);
+            } else {
+                aboard_pool2d_pixel_s16(p, &w, in, y, largest);
             }
             y += p->pool.out.pixel_stride / (int32_t)sizeof(int16_t);
         }

@@ -20,6 +20,7 @@ from aboard.target import Target
 from bench import core_data, cost_fit, costs, measure, sample_models
 from support import models, single_layers, zoo
 from support.single_layers import SingleLayer
+from support.tflite_builder import ModelBuilder
 
 SAMPLES: list[dict[str, Any]] = json.loads(costs.SAMPLES.read_text(encoding="utf-8"))
 
@@ -65,6 +66,13 @@ def test_a_fit_finds_what_samples_were_made_of() -> None:
     assert cost_fit.fit([layer(640, 0, 64)]) == {"element": 10.0}
     larger_is_cheaper = [layer(900, 10, 0), layer(1000, 1000, 0)]
     assert cost_fit.fit(larger_is_cheaper).get("setup", 0) <= 450
+
+
+def test_loops_are_the_only_term_of_few_layers() -> None:
+    # The elements fit better by chance, up to three different layers.
+    made = [layer(10 * n + more, 0, n, loops=2 * n + more) for n, more in ((100, 1), (200, 400), (400, 0))]
+    assert set(cost_fit.fit(made)) == {"loops"}
+    assert set(cost_fit.fit([*made, layer(10010, 0, 1000, loops=2100)])) != {"loops"}
 
 
 def test_a_fit_knows_windows_rows_growth_and_cycles() -> None:
@@ -271,6 +279,29 @@ def test_loops_count_results_that_are_computed_for_nothing() -> None:
     # 56 taps of 54; a window has three runs of 18 bytes, or nine of 6.
     assert dense == 50 * 4 * (56 + 10) + 49 * 3 * (10 + 4 * 4 + 2 * 5)
     assert dilated == 36 * 4 * (56 + 10) + 35 * 9 * (10 + 4 + 2 * 5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "whole", "cut"), [("AVERAGE", (2, 3.5, 1), (21, 1, 0.5)), ("MAX", (2, 0, 1), (3, 5, 2))]
+)
+def test_loops_of_pools_count_windows_that_the_border_cuts(
+    kind: str, whole: tuple[float, ...], cut: tuple[float, ...]
+) -> None:
+    def counted(kernel: str, depth: int) -> int:
+        build = ModelBuilder().tensor("x", (1, 5, 7, depth), np.int8, scale=0.1)
+        build.tensor("y", (1, 5, 7, depth), np.int8, scale=0.1)
+        window = {"FilterHeight": 3, "FilterWidth": 3, "StrideH": 1, "StrideW": 1, "Padding": "SAME"}
+        (node,) = load(build.op(f"{kind}_POOL_2D", ["x"], ["y"], window).build(["x"], ["y"])).nodes
+        (found,) = [each for each in of(node.op) if each.name == kernel]
+        return whole_call(node, found, Target("c -mcpu=cortex-m4")).loops
+
+    def work(rows: int, cols: int, costs: tuple[float, ...]) -> float:
+        return costs[0] + rows * (costs[1] + cols * costs[2])
+
+    one = 15 * work(3, 3, whole) + 10 * work(2, 3, cut) + 6 * work(3, 2, cut) + 4 * work(2, 2, cut)
+    assert counted("portable_s8", 6) == round(6 * one)
+    # Four channels at once, the last four a block of their own.
+    assert counted("dsp_s8", 6) == counted("dsp_s8", 8) == round(2 * one)
 
 
 def test_loops_of_helium_count_blocks_and_copies() -> None:

@@ -25,12 +25,13 @@ class PoolDsp(Pool):
     name = "dsp_s8"
     keys = frozenset({"arm_dsp"})
     dtype: ClassVar[DType] = DType.INT8
+    block: ClassVar[int] = _CHANNELS
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
-        """Refuses other element types, and pixels that are not whole words."""
-        words = node.output.shape[-1] % _CHANNELS == 0
-        return super().refuses(node, target) or (None if words else f"is for a multiple of {_CHANNELS} channels")
+        """Refuses other element types, and pixels of less than a word."""
+        enough = node.output.shape[-1] >= _CHANNELS
+        return super().refuses(node, target) or (None if enough else f"is for {_CHANNELS} channels or more")
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
@@ -42,7 +43,7 @@ class AveragePool2dDsp(AccumulatingAverage, PoolDsp):
     """average_pool2d."""
 
     function, rows_function = "aboard_average_pool2d_dsp", "aboard_average_pool2d_rows_dsp"
-    sums, sum_bytes = "aboard_dsp_sums_t", 2
+    sums, sum_bytes, sum_block = "aboard_dsp_sums_t", 2, _CHANNELS
 
 
 @implements

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 from typing_extensions import override
 
@@ -21,6 +22,7 @@ class PoolMve(Pool):
     name = "arm_mve_s8"
     keys = frozenset({"arm_mve"})
     dtype = DType.INT8
+    block: ClassVar[int] = 16
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
@@ -32,7 +34,7 @@ class AveragePool2dMve(AccumulatingAverage, PoolMve):
     """average_pool2d."""
 
     function, rows_function = "aboard_average_pool2d_mve", "aboard_average_pool2d_rows_mve"
-    sums, sum_bytes = "int16_t", 2
+    sums, sum_bytes, block = "int16_t", 2, 8
 
     @override
     def row_wise(self, node: Node) -> RowWise:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from aboard.ir import Node
+from aboard.kernels import loops
 from aboard.kernels import weights as packing
 from aboard.kernels.contract import (
     ROLLING_ROW_COST,
@@ -27,6 +28,9 @@ from aboard.kernels.windowed import Convolution, groups
 from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, Precision
 from aboard.target import Target
+
+#: Work of a result, of finding its window, and of copying a row of a window; a multiply-accumulate is 1.
+_RESULT, _WINDOW, _COPIED_ROW = 11, 8, 40
 
 
 @implements
@@ -75,4 +79,15 @@ class PortableOneS8(Convolution):
             rows=y.rows,
             code_variant=f"direct={int(direct)}",
             slow_epilogue=not result.fast,
+            loops=_loops(node, direct=direct),
         )
+
+
+def _loops(node: Node, *, direct: bool) -> int:
+    """Returns the work of all windows; those with gaps or padding are copied first."""
+    results, (height, width) = math.prod(node.output.shape), op.window(node)
+    result = height * width * (node.input(INPUT).shape[3] // groups(node)) + _RESULT
+    if direct:
+        return results * result
+    copied = loops.windows_with_gaps(node) * groups(node)
+    return results * (result + _WINDOW) + copied * height * _COPIED_ROW

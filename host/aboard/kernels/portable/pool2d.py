@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from typing import ClassVar
 
 from typing_extensions import override
 
 from aboard.ir import DType, Node
+from aboard.kernels import loops
 from aboard.kernels.contract import (
     Argument,
     Implementation,
@@ -30,6 +33,11 @@ from aboard.target import Target
 #: Largest number of int8 pixels whose sum fits 16 bits, and the bytes of such a sum.
 _MOST_PIXELS, _HALFWORD = 256, 2
 
+#: Work of a result, a line and a tap: of a whole window, and of one that the border of the image cuts.
+Costs = tuple[tuple[float, float, float], tuple[float, float, float]]
+_OF_MAXIMUM: Costs = ((2, 0, 1), (3, 5, 2))
+_OF_AVERAGE: Costs = ((2, 3.5, 1), (21, 1, 0.5))
+
 _SUFFIXES = {DType.INT8: "s8", DType.INT16: "s16", DType.FLOAT32: "f32"}
 
 
@@ -38,6 +46,8 @@ class Pool(Implementation):
 
     Attributes:
         dtype: Element type.
+        block: Channels at once.
+        costs: Work of its windows.
         function: C function; the parameter struct is named after the type.
     """
 
@@ -45,6 +55,8 @@ class Pool(Implementation):
     by_rows = True
     dtype: ClassVar[DType]
     function: ClassVar[str]
+    block: ClassVar[int] = 1
+    costs: ClassVar[Costs] = _OF_MAXIMUM
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
@@ -73,6 +85,7 @@ class Pool(Implementation):
             arguments=(InputArg(0, f"const {ctype} *"), OutputArg(0, f"{ctype} *")),
             rows=result.rows,
             code_variant=f"padded={pool['padded']}",
+            loops=_loops(node, self.block, self.costs),
         )
 
 
@@ -100,6 +113,17 @@ def _pool(node: Node, source: View, result: View) -> dict[str, Literal]:
     }
 
 
+def _loops(node: Node, block: int, costs: Costs) -> int:
+    """Returns the work of all windows: loops of those that the border cuts have no literal bounds."""
+    images, _, _, channels = node.output.shape
+    lines, columns = (Counter(end - start for start, end in spans(node, axis)) for axis in (0, 1))
+    work = 0.0
+    for (rows, down), (cols, right) in product(lines.items(), columns.items()):
+        result, line, tap = costs[(rows, cols) != attributes(node).window]
+        work += down * right * (result + rows * (line + cols * tap))
+    return round(images * -(-channels // block) * work)
+
+
 class AccumulatingAverage(Pool):
     """average_pool2d of integers; in a cascade, a window over whole images accumulates row by row.
 
@@ -107,12 +131,15 @@ class AccumulatingAverage(Pool):
         rows_function: C function that accumulates rows.
         sums: C type of its sums.
         sum_bytes: Bytes of the sum of a channel.
+        sum_block: Channels whose sums are stored together.
     """
 
     op = "average_pool2d"
+    costs = _OF_AVERAGE
     rows_function: ClassVar[str]
     sums: ClassVar[str] = "int32_t"
     sum_bytes: ClassVar[int] = 4
+    sum_block: ClassVar[int] = 1
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
@@ -133,7 +160,8 @@ class AccumulatingAverage(Pool):
         if not outputs[0].stripe_height or not is_global(node):
             return call
         (source,) = present(inputs)
-        sums = ScratchArg(Scratch(self.sum_bytes * source.channels, persistent=True), f"{self.sums} *")
+        size = self.sum_bytes * loops.padded(source.channels, self.sum_block)
+        sums = ScratchArg(Scratch(size, persistent=True), f"{self.sums} *")
         arguments: tuple[Argument, ...] = (*call.arguments, sums)
         return replace(call, function=self.rows_function, arguments=arguments, rows=source.rows)
 
@@ -161,6 +189,7 @@ class AveragePool2dF32(Pool):
     """average_pool2d of float32."""
 
     op, name = "average_pool2d", "portable_f32"
+    costs = _OF_AVERAGE
     dtype, function = DType.FLOAT32, "aboard_average_pool2d_f32"
 
 
@@ -169,6 +198,7 @@ class L2Pool2dF32(Pool):
     """l2_pool2d of float32."""
 
     op, name = "l2_pool2d", "portable_f32"
+    costs = _OF_AVERAGE
     dtype, function = DType.FLOAT32, "aboard_l2_pool2d_f32"
 
 
