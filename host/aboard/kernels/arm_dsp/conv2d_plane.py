@@ -10,7 +10,7 @@ from typing_extensions import override
 from aboard.ir import Array, Node
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_dsp import dot
-from aboard.kernels.arm_dsp.pointwise import PixelsInRegisters, layer_of, packed
+from aboard.kernels.arm_dsp.pointwise import DOUBLE_ROUNDING, ONCE, PixelsInRegisters, layer_of, packed
 from aboard.kernels.contract import (
     ROLLING_ROW_COST,
     ConstantArg,
@@ -38,9 +38,6 @@ _STRIDES = (1, 2)
 #: windows; of the rows of pairs that are a call, and of a row of a window that is copied.
 _PAIR, _ITERATION, _CHANNEL = {1: 29.6, 2: 44}, 7.5, {1: 28.7, 2: 30.7}
 _CALL, _COPIED = 193, 57.6
-
-#: Channels of an iteration, and cycles of two results by two roundings instead of one.
-_ONCE, _DOUBLE_ROUNDING = 4, 8
 
 #: Taps of a channel in the order of their halfwords; -1 for a weight of 0.
 _ORDER = (0, 3, 1, 4, 2, 5, 6, 8, 7, -1)
@@ -107,8 +104,8 @@ def _loops(node: Node, layer: RequantisedLayer) -> int:
         there = sum(0 <= top + tap < height for tap in range(_WINDOW[0]))
         calls += pairs if there < _WINDOW[0] else pairs - inside + min(inside, 1)
         copied += there * (pairs - inside)
-    channel = _CHANNEL[stride] + (0 if layer.is_single_rounding else _DOUBLE_ROUNDING)
-    pair = _PAIR[stride] + -(-channels // _ONCE) * _ITERATION + channels * channel
+    channel = _CHANNEL[stride] + (0 if layer.is_single_rounding else DOUBLE_ROUNDING)
+    pair = _PAIR[stride] + -(-channels // ONCE) * _ITERATION + channels * channel
     return round(images * (calls * _CALL + copied * _COPIED + rows * pairs * pair))
 
 

@@ -11,7 +11,7 @@ from aboard.ir import Array, Node
 from aboard.ir.numerics import Int64
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_dsp import dot
-from aboard.kernels.arm_dsp.pointwise import PixelsInRegisters, layer_of, packed
+from aboard.kernels.arm_dsp.pointwise import DOUBLE_ROUNDING, ONCE, PixelsInRegisters, layer_of, packed
 from aboard.kernels.contract import ConstantArg, InputArg, KernelCall, OutputArg, PackedConstant
 from aboard.kernels.portable.conv2d import shape_params
 from aboard.kernels.registry import implements
@@ -30,9 +30,6 @@ _ROW, _COPIES, _SINGLE = 72, 76, 57
 
 #: By words of taps: cycles of two pixels, of an iteration of up to four channels of both, and of each of these.
 _PAIR, _ITERATION, _CHANNEL = (29, 27, 38, 35), (4, 4, 6, 6), (13, 16, 20, 27)
-
-#: Channels of an iteration, and cycles of two results by two roundings instead of one.
-_ONCE, _DOUBLE_ROUNDING = 4, 8
 
 
 @implements
@@ -114,5 +111,5 @@ def of_row(pixels: int, channels: int, depth: int, *, single_rounding: bool) -> 
     """Returns the work of a group of a row; words of last pixels are copied unless all bytes of a word are theirs."""
     row = _ROW + (_COPIES if depth < dot.TAP_GROUP else _SINGLE * (pixels % 2))
     words = _words(depth) - 1
-    channel = _CHANNEL[words] + (0 if single_rounding else _DOUBLE_ROUNDING)
-    return row + -(-pixels // 2) * (_PAIR[words] + -(-channels // _ONCE) * _ITERATION[words] + channels * channel)
+    channel = _CHANNEL[words] + (0 if single_rounding else DOUBLE_ROUNDING)
+    return row + -(-pixels // 2) * (_PAIR[words] + -(-channels // ONCE) * _ITERATION[words] + channels * channel)

@@ -26,6 +26,9 @@ from aboard.target import Target
 #: Instructions per result by number of input channels, for those with a kernel; and per pixel.
 _RESULT, _PIXEL = {8: 8.5, 16: 15.5}, 22
 
+#: ABOARD_DSP_PAIRS_ONCE of `arm_dsp/pairs_in_registers.h`, and cycles of two results by two roundings instead of one.
+ONCE, DOUBLE_ROUNDING = 4, 8
+
 
 class PixelsInRegisters(Convolution):
     """int8: pixels, or their windows, stay in registers for all channels of the result; weights of 16 bits."""

@@ -34,9 +34,9 @@ from aboard.target import Target
 _MOST_PIXELS, _HALFWORD = 256, 2
 
 #: Work of a result, a line and a tap: of a whole window, and of one that the border of the image cuts.
-Costs = tuple[tuple[float, float, float], tuple[float, float, float]]
-_OF_MAXIMUM: Costs = ((2, 0, 1), (3, 5, 2))
-_OF_AVERAGE: Costs = ((2, 3.5, 1), (21, 1, 0.5))
+WindowCosts = tuple[tuple[float, float, float], tuple[float, float, float]]
+_OF_MAXIMUM: WindowCosts = ((2, 0, 1), (3, 5, 2))
+_OF_AVERAGE: WindowCosts = ((2, 3.5, 1), (21, 1, 0.5))
 
 _SUFFIXES = {DType.INT8: "s8", DType.INT16: "s16", DType.FLOAT32: "f32"}
 
@@ -56,7 +56,7 @@ class Pool(Implementation):
     dtype: ClassVar[DType]
     function: ClassVar[str]
     block: ClassVar[int] = 1
-    costs: ClassVar[Costs] = _OF_MAXIMUM
+    costs: ClassVar[WindowCosts] = _OF_MAXIMUM
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
@@ -113,7 +113,7 @@ def _pool(node: Node, source: View, result: View) -> dict[str, Literal]:
     }
 
 
-def _loops(node: Node, block: int, costs: Costs) -> int:
+def _loops(node: Node, block: int, costs: WindowCosts) -> int:
     """Returns the work of all windows: loops of those that the border cuts have no literal bounds."""
     images, _, _, channels = node.output.shape
     lines, columns = (Counter(end - start for start, end in spans(node, axis)) for axis in (0, 1))
