@@ -70,8 +70,8 @@ def test_the_bundle_has_what_the_core_executes_with_flags_of_its_own(digits: abo
 
 def test_its_kernels_are_those_of_its_units(digits: aboard.Module) -> None:
     source = digits.files["src/devices/c/digits_c_0_core.c"]
-    assert '#include "kernels/arm_dsp/conv2d.h"' in source
-    assert "src/devices/c/kernels/arm_dsp/conv2d.h" in digits.files
+    assert '#include "kernels/arm_dsp/conv2d_plane.h"' in source
+    assert "src/devices/c/kernels/arm_dsp/conv2d_plane.h" in digits.files
     assert "arm_dsp" not in digits.files["src/digits.c"]
 
 
