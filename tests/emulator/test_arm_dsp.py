@@ -269,7 +269,11 @@ def pools(draw: st.DrawFn) -> tuple[bytes, np.ndarray]:
     window = size if draw(st.booleans()) else tuple(draw(st.integers(1, min(n, 4))) for n in size)
     strides, padding = [draw(st.integers(1, 3)) for _ in range(2)], draw(st.sampled_from(["SAME", "VALID"]))
     out = [window_out(*axis, 1, padding) for axis in zip(size, window, strides, strict=True)]
-    batch, depth = draw(st.integers(1, 2)), draw(st.integers(4, 21))
+    # Averages of fewer pixels of other channels are portable.
+    batch, depth = (
+        draw(st.integers(1, 2)),
+        draw(st.integers(4, 21) if np.prod(window) >= 5 else st.sampled_from([4, 12])),
+    )
     options = {"Padding": padding, "StrideH": strides[0], "StrideW": strides[1]}
     options |= {"FilterHeight": window[0], "FilterWidth": window[1]}
     options["FusedActivationFunction"] = draw(st.sampled_from(ACTIVATIONS))

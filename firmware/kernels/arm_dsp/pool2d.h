@@ -49,16 +49,22 @@ ABOARD_INLINE int32_t aboard_dsp_pool_block(const aboard_view_t *view, int32_t c
     return view->channels % ABOARD_DSP_TAP_GROUP == 0 ? c : ABOARD_MIN(c, view->channels - ABOARD_DSP_TAP_GROUP);
 }
 
-/** Averages of four channels over `count` pixels. */
+/** Averages of a block of four channels over `count` pixels, without the first `known`, which another block wrote. */
 ABOARD_INLINE void aboard_dsp_averages(const aboard_pool2d_s8_t *p, const aboard_dsp_sums_t *sums, int32_t count,
-                                       int8_t *y) {
-    y[0] = aboard_average_s8(p, (int16_t)sums->even, count);
-    y[1] = aboard_average_s8(p, (int16_t)sums->odd, count);
-    y[2] = aboard_average_s8(p, (int16_t)(sums->even >> 16), count);
+                                       int32_t known, int8_t *y) {
+    if (known < 1) {
+        y[0] = aboard_average_s8(p, (int16_t)sums->even, count);
+    }
+    if (known < 2) {
+        y[1] = aboard_average_s8(p, (int16_t)sums->odd, count);
+    }
+    if (known < 3) {
+        y[2] = aboard_average_s8(p, (int16_t)(sums->even >> 16), count);
+    }
     y[3] = aboard_average_s8(p, (int16_t)(sums->odd >> 16), count);
 }
 
-/** Averages of a pixel, see aboard_pool2d_pixel_s8_t. */
+/** Averages of a pixel, see ABOARD_POOL2D. */
 ABOARD_INLINE void aboard_average_pixel_dsp(const aboard_pool2d_s8_t *p, const aboard_pool2d_window_t *w,
                                             const int8_t *in, int8_t *y) {
     const aboard_view_t *from = &p->pool.in;
@@ -69,21 +75,13 @@ ABOARD_INLINE void aboard_average_pixel_dsp(const aboard_pool2d_s8_t *p, const a
             const int8_t *const x = aboard_row_s8(from, in, w->row + line) + w->offset + at;
             aboard_dsp_sums_row(&sums, x, w->cols, from->pixel_stride);
         }
-        aboard_dsp_averages(p, &sums, w->rows * w->cols, y + at);
+        aboard_dsp_averages(p, &sums, w->rows * w->cols, c - at, y + at);
     }
 }
 
-/**
- * Average over each window, rounded to nearest with ties away from zero.
- *
- * @param p            Parameters; four channels or more, windows of at most 256 pixels.
- * @param in, out      As for aboard_average_pool2d_s8.
- * @param first, last  Rows [first, last) of the result are written.
- */
-ABOARD_INLINE void aboard_average_pool2d_dsp(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
-                                             int32_t last) {
-    aboard_pool2d_pixels_s8(p, in, out, first, last, aboard_average_pixel_dsp);
-}
+/** Average over each window of at most 256 pixels and four channels or more, rounded to nearest with ties away from
+ * zero. */
+ABOARD_POOL2D(aboard_average_pool2d_dsp, aboard_average_pixel_dsp, s8, int8_t)
 
 /**
  * Average over an image of at most 256 pixels that arrives row by row: like aboard_average_pool2d_rows_s8.
@@ -108,7 +106,7 @@ ABOARD_INLINE void aboard_average_pool2d_rows_dsp(const aboard_pool2d_s8_t *p, c
         }
         *kept = more;
         if (last == from->rows) {
-            aboard_dsp_averages(p, &more, from->rows * from->cols, out + at);
+            aboard_dsp_averages(p, &more, from->rows * from->cols, c - at, out + at);
         }
     }
 }
@@ -132,7 +130,7 @@ ABOARD_INLINE uint32_t aboard_dsp_smaller(uint32_t a, uint32_t b) {
     return ~aboard_dsp_larger(~a, ~b);
 }
 
-/** Maxima of a pixel, see aboard_pool2d_pixel_s8_t. */
+/** Maxima of a pixel, see ABOARD_POOL2D. */
 ABOARD_INLINE void aboard_max_pixel_dsp(const aboard_pool2d_s8_t *p, const aboard_pool2d_window_t *w, const int8_t *in,
                                         int8_t *y) {
     const aboard_view_t *from = &p->pool.in;
@@ -153,10 +151,7 @@ ABOARD_INLINE void aboard_max_pixel_dsp(const aboard_pool2d_s8_t *p, const aboar
     }
 }
 
-/** Maximum over each window; parameters as aboard_average_pool2d_dsp, windows of any size. */
-ABOARD_INLINE void aboard_max_pool2d_dsp(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
-                                         int32_t last) {
-    aboard_pool2d_pixels_s8(p, in, out, first, last, aboard_max_pixel_dsp);
-}
+/** Maximum over each window of four channels or more. */
+ABOARD_POOL2D(aboard_max_pool2d_dsp, aboard_max_pixel_dsp, s8, int8_t)
 
 #endif

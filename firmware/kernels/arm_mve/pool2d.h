@@ -57,7 +57,7 @@ ABOARD_INLINE int16x8_t aboard_average_mve(const aboard_pool2d_s8_t *p, int16x8_
     return vminq_s16(vmaxq_s16(result, vdupq_n_s16((int16_t)p->low)), vdupq_n_s16((int16_t)p->high));
 }
 
-/** Averages of a pixel, see aboard_pool2d_pixel_s8_t. */
+/** Averages of a pixel, see ABOARD_POOL2D. */
 ABOARD_INLINE void aboard_average_pixel_mve(const aboard_pool2d_s8_t *p, const aboard_pool2d_window_t *w,
                                             const int8_t *in, int8_t *y) {
     const uint32_t count = (uint32_t)(w->rows * w->cols);
@@ -69,18 +69,9 @@ ABOARD_INLINE void aboard_average_pixel_mve(const aboard_pool2d_s8_t *p, const a
     }
 }
 
-/**
- * Average over each window, rounded to nearest with ties away from zero.
- *
- * @param p            Parameters; a window has at most 256 pixels.
- * @param in           Operand. Any view, including a rolling buffer of at least a window's rows.
- * @param out          Result, in other memory than the operand. Any view.
- * @param first, last  Rows [first, last) of the result are written.
- */
-ABOARD_INLINE void aboard_average_pool2d_mve(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
-                                             int32_t last) {
-    aboard_pool2d_pixels_s8(p, in, out, first, last, aboard_average_pixel_mve);
-}
+/** Average over each window of at most 256 pixels, rounded to nearest with ties away from zero; the result is in other
+ * memory than the operand. */
+ABOARD_POOL2D(aboard_average_pool2d_mve, aboard_average_pixel_mve, s8, int8_t)
 
 /**
  * Average over an image of at most 256 pixels that arrives row by row: like aboard_average_pool2d_rows_s8.
@@ -126,7 +117,7 @@ ABOARD_INLINE int8x16_t aboard_max_mve(const aboard_pool2d_s8_t *p, const aboard
     return vminq_s8(largest, vdupq_n_s8((int8_t)p->high));
 }
 
-/** Maxima of a pixel, see aboard_pool2d_pixel_s8_t. */
+/** Maxima of a pixel, see ABOARD_POOL2D. */
 ABOARD_INLINE void aboard_max_pixel_mve(const aboard_pool2d_s8_t *p, const aboard_pool2d_window_t *w, const int8_t *in,
                                         int8_t *y) {
     for (int32_t c = 0; c < p->pool.out.channels; c += 16) {
@@ -135,11 +126,8 @@ ABOARD_INLINE void aboard_max_pixel_mve(const aboard_pool2d_s8_t *p, const aboar
     }
 }
 
-/** Maximum over each window; parameters as aboard_average_pool2d_mve, windows of any size. */
-ABOARD_INLINE void aboard_max_pool2d_mve(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
-                                         int32_t last) {
-    aboard_pool2d_pixels_s8(p, in, out, first, last, aboard_max_pixel_mve);
-}
+/** Maximum over each window; the result is in other memory than the operand. */
+ABOARD_POOL2D(aboard_max_pool2d_mve, aboard_max_pixel_mve, s8, int8_t)
 
 #else
 

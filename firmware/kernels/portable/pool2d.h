@@ -104,27 +104,35 @@ ABOARD_INLINE aboard_pool2d_window_t aboard_pool2d_whole(const aboard_pool2d_t *
     return whole;
 }
 
-/** Function for all channels of a result pixel, whose address is `y`. */
-typedef void aboard_pool2d_pixel_s8_t(const aboard_pool2d_s8_t *p, const aboard_pool2d_window_t *w, const int8_t *in,
-                                      int8_t *y);
-
-/** Rows [first, last) of a result, pixel by pixel. */
-ABOARD_INLINE void aboard_pool2d_pixels_s8(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
-                                           int32_t last, aboard_pool2d_pixel_s8_t *pixel) {
-    for (int32_t r = first; r < last; ++r) {
-        int8_t *y = aboard_row_out_s8(&p->pool.out, out, r);
-        for (int32_t x = 0; x < p->pool.out.cols; ++x) {
-            const aboard_pool2d_window_t w = aboard_pool2d_window(&p->pool, r, x);
-            if (aboard_pool2d_is_whole(&p->pool, &w)) {
-                const aboard_pool2d_window_t whole = aboard_pool2d_whole(&p->pool, &w);
-                pixel(p, &whole, in, y);
-            } else {
-                pixel(p, &w, in, y);
-            }
-            y += p->pool.out.pixel_stride;
-        }
+/**
+ * Defines a pool: `void name(const aboard_pool2d_suffix_t *p, const type *in, type *out, int32_t first, int32_t last)`.
+ * Rows [first, last) of the result are written. The operand may be any view, including a rolling buffer of at least a
+ * window's rows. The result may be any view: in other memory than the operand, or before the operand by at least the
+ * minimum in-place offset (host/aboard/kernels/overlap.py).
+ *
+ * @param name   Name of the function.
+ * @param pixel  What computes all channels of a result pixel: `void pixel(const aboard_pool2d_suffix_t *p,
+ *               const aboard_pool2d_window_t *w, const type *in, type *y)`, where `y` is the address of the pixel.
+ * @param suffix Suffix of the type of the elements: `s8`, `s16` or `f32`.
+ * @param type   Type of the elements.
+ */
+#define ABOARD_POOL2D(name, pixel, suffix, type)                                                                       \
+    ABOARD_INLINE void name(const aboard_pool2d_##suffix##_t *p, const type *in, type *out, int32_t first,             \
+                            int32_t last) {                                                                            \
+        for (int32_t r = first; r < last; ++r) {                                                                       \
+            type *y = aboard_row_out_##suffix(&p->pool.out, out, r);                                                   \
+            for (int32_t x = 0; x < p->pool.out.cols; ++x) {                                                           \
+                const aboard_pool2d_window_t w = aboard_pool2d_window(&p->pool, r, x);                                 \
+                if (aboard_pool2d_is_whole(&p->pool, &w)) {                                                            \
+                    const aboard_pool2d_window_t whole = aboard_pool2d_whole(&p->pool, &w);                            \
+                    pixel(p, &whole, in, y);                                                                           \
+                } else {                                                                                               \
+                    pixel(p, &w, in, y);                                                                               \
+                }                                                                                                      \
+                y += p->pool.out.pixel_stride / (int32_t)sizeof(type);                                                 \
+            }                                                                                                          \
+        }                                                                                                              \
     }
-}
 
 /** Sum of one channel over a window. */
 ABOARD_INLINE int32_t aboard_pool2d_sum_s8(const aboard_pool2d_t *p, const aboard_pool2d_window_t *w, const int8_t *in,
@@ -146,7 +154,7 @@ ABOARD_INLINE int8_t aboard_average_s8(const aboard_pool2d_s8_t *p, int32_t sum,
     return (int8_t)aboard_clamp(average, p->low, p->high);
 }
 
-/** Averages of a pixel, see aboard_pool2d_pixel_s8_t. */
+/** Averages of a pixel, see ABOARD_POOL2D. */
 ABOARD_INLINE void aboard_average_pixel_s8(const aboard_pool2d_s8_t *p, const aboard_pool2d_window_t *w,
                                            const int8_t *in, int8_t *y) {
     for (int32_t c = 0; c < p->pool.out.channels; ++c) {
@@ -154,19 +162,8 @@ ABOARD_INLINE void aboard_average_pixel_s8(const aboard_pool2d_s8_t *p, const ab
     }
 }
 
-/**
- * Average over each window, rounded to nearest with ties away from zero.
- *
- * @param p            Parameters.
- * @param in           Operand. Any view, including a rolling buffer of at least a window's rows.
- * @param out          Result. Any view. In other memory than the operand, or before the operand by at least the minimum
- * in-place offset (host/aboard/kernels/overlap.py).
- * @param first, last  Rows [first, last) of the result are written.
- */
-ABOARD_INLINE void aboard_average_pool2d_s8(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
-                                            int32_t last) {
-    aboard_pool2d_pixels_s8(p, in, out, first, last, aboard_average_pixel_s8);
-}
+/** Average over each window, rounded to nearest with ties away from zero. */
+ABOARD_POOL2D(aboard_average_pool2d_s8, aboard_average_pixel_s8, s8, int8_t)
 
 /**
  * Average over an image that arrives row by row: equal to aboard_average_pool2d_s8 with a window that covers the image.
@@ -197,7 +194,7 @@ ABOARD_INLINE void aboard_average_pool2d_rows_s8(const aboard_pool2d_s8_t *p, co
     }
 }
 
-/** Maxima of a pixel, see aboard_pool2d_pixel_s8_t. */
+/** Maxima of a pixel, see ABOARD_POOL2D. */
 ABOARD_INLINE void aboard_max_pixel_s8(const aboard_pool2d_s8_t *p, const aboard_pool2d_window_t *w, const int8_t *in,
                                        int8_t *y) {
     for (int32_t c = 0; c < p->pool.out.channels; ++c) {
@@ -213,37 +210,12 @@ ABOARD_INLINE void aboard_max_pixel_s8(const aboard_pool2d_s8_t *p, const aboard
     }
 }
 
-/** Maximum over each window; parameters as aboard_average_pool2d_s8. */
-ABOARD_INLINE void aboard_max_pool2d_s8(const aboard_pool2d_s8_t *p, const int8_t *in, int8_t *out, int32_t first,
-                                        int32_t last) {
-    aboard_pool2d_pixels_s8(p, in, out, first, last, aboard_max_pixel_s8);
-}
+/** Maximum over each window. */
+ABOARD_POOL2D(aboard_max_pool2d_s8, aboard_max_pixel_s8, s8, int8_t)
 
 /** A float clamped to two limits; NaN stays NaN. */
 ABOARD_INLINE float aboard_pool2d_limit_f32(const aboard_pool2d_f32_t *p, float x) {
     return x < p->low ? p->low : x > p->high ? p->high : x;
-}
-
-/** Function for all channels of a result pixel, whose address is `y`. */
-typedef void aboard_pool2d_pixel_f32_t(const aboard_pool2d_f32_t *p, const aboard_pool2d_window_t *w, const float *in,
-                                       float *y);
-
-/** Rows [first, last) of a result, pixel by pixel. */
-ABOARD_INLINE void aboard_pool2d_pixels_f32(const aboard_pool2d_f32_t *p, const float *in, float *out, int32_t first,
-                                            int32_t last, aboard_pool2d_pixel_f32_t *pixel) {
-    for (int32_t r = first; r < last; ++r) {
-        float *y = aboard_row_out_f32(&p->pool.out, out, r);
-        for (int32_t x = 0; x < p->pool.out.cols; ++x) {
-            const aboard_pool2d_window_t w = aboard_pool2d_window(&p->pool, r, x);
-            if (aboard_pool2d_is_whole(&p->pool, &w)) {
-                const aboard_pool2d_window_t whole = aboard_pool2d_whole(&p->pool, &w);
-                pixel(p, &whole, in, y);
-            } else {
-                pixel(p, &w, in, y);
-            }
-            y += p->pool.out.pixel_stride / (int32_t)sizeof(float);
-        }
-    }
 }
 
 /** Distance of a window's pixels in elements. */
@@ -257,7 +229,7 @@ ABOARD_INLINE const float *aboard_pool2d_line_f32(const aboard_pool2d_t *p, cons
     return aboard_row_f32(&p->in, in, w->row + line) + w->offset / (int32_t)sizeof(float) + c;
 }
 
-/** Averages of a pixel, see aboard_pool2d_pixel_f32_t. */
+/** Averages of a pixel, see ABOARD_POOL2D. */
 ABOARD_INLINE void aboard_average_pixel_f32(const aboard_pool2d_f32_t *p, const aboard_pool2d_window_t *w,
                                             const float *in, float *y) {
     const float count = (float)(w->rows * w->cols);
@@ -273,13 +245,10 @@ ABOARD_INLINE void aboard_average_pixel_f32(const aboard_pool2d_f32_t *p, const 
     }
 }
 
-/** Average over each window; parameters as aboard_average_pool2d_s8. */
-ABOARD_INLINE void aboard_average_pool2d_f32(const aboard_pool2d_f32_t *p, const float *in, float *out, int32_t first,
-                                             int32_t last) {
-    aboard_pool2d_pixels_f32(p, in, out, first, last, aboard_average_pixel_f32);
-}
+/** Average over each window. */
+ABOARD_POOL2D(aboard_average_pool2d_f32, aboard_average_pixel_f32, f32, float)
 
-/** Roots of the means of squares of a pixel, see aboard_pool2d_pixel_f32_t. */
+/** Roots of the means of squares of a pixel, see ABOARD_POOL2D. */
 ABOARD_INLINE void aboard_l2_pixel_f32(const aboard_pool2d_f32_t *p, const aboard_pool2d_window_t *w, const float *in,
                                        float *y) {
     const float count = (float)(w->rows * w->cols);
@@ -296,13 +265,10 @@ ABOARD_INLINE void aboard_l2_pixel_f32(const aboard_pool2d_f32_t *p, const aboar
     }
 }
 
-/** Square root of the mean of the squares over each window; parameters as aboard_average_pool2d_s8. */
-ABOARD_INLINE void aboard_l2_pool2d_f32(const aboard_pool2d_f32_t *p, const float *in, float *out, int32_t first,
-                                        int32_t last) {
-    aboard_pool2d_pixels_f32(p, in, out, first, last, aboard_l2_pixel_f32);
-}
+/** Square root of the mean of the squares over each window. */
+ABOARD_POOL2D(aboard_l2_pool2d_f32, aboard_l2_pixel_f32, f32, float)
 
-/** Maxima of a pixel, see aboard_pool2d_pixel_f32_t. */
+/** Maxima of a pixel, see ABOARD_POOL2D. */
 ABOARD_INLINE void aboard_max_pixel_f32(const aboard_pool2d_f32_t *p, const aboard_pool2d_window_t *w, const float *in,
                                         float *y) {
     for (int32_t c = 0; c < p->pool.out.channels; ++c) {
@@ -318,10 +284,7 @@ ABOARD_INLINE void aboard_max_pixel_f32(const aboard_pool2d_f32_t *p, const aboa
     }
 }
 
-/** Maximum over each window, NaN left out; parameters as aboard_average_pool2d_s8. */
-ABOARD_INLINE void aboard_max_pool2d_f32(const aboard_pool2d_f32_t *p, const float *in, float *out, int32_t first,
-                                         int32_t last) {
-    aboard_pool2d_pixels_f32(p, in, out, first, last, aboard_max_pixel_f32);
-}
+/** Maximum over each window, NaN left out. */
+ABOARD_POOL2D(aboard_max_pool2d_f32, aboard_max_pixel_f32, f32, float)
 
 #endif

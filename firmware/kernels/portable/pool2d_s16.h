@@ -42,52 +42,27 @@ ABOARD_INLINE int16_t aboard_pool2d_mean_s16(const aboard_pool2d_s16_t *p, int32
     return aboard_clamp_s16((sum > 0 ? sum + count / 2 : sum - count / 2) / count, p->low, p->high);
 }
 
-/** All channels of a result pixel, whose address is `y`. */
-ABOARD_INLINE void aboard_pool2d_pixel_s16(const aboard_pool2d_s16_t *p, const aboard_pool2d_window_t *w,
-                                           const int16_t *in, int16_t *y, bool largest) {
+/** Averages of a pixel, see ABOARD_POOL2D. */
+ABOARD_INLINE void aboard_average_pixel_s16(const aboard_pool2d_s16_t *p, const aboard_pool2d_window_t *w,
+                                            const int16_t *in, int16_t *y) {
     for (int32_t c = 0; c < p->pool.out.channels; ++c) {
-        const int32_t value = aboard_pool2d_reduce_s16(&p->pool, w, in, c, largest);
-        y[c] = largest ? aboard_clamp_s16(value, p->low, p->high) : aboard_pool2d_mean_s16(p, value, w->rows * w->cols);
+        y[c] = aboard_pool2d_mean_s16(p, aboard_pool2d_reduce_s16(&p->pool, w, in, c, false), w->rows * w->cols);
     }
 }
 
-/** Both kernels; see aboard_average_pool2d_s16. */
-ABOARD_INLINE void aboard_pool2d_s16(const aboard_pool2d_s16_t *p, const int16_t *in, int16_t *out, bool largest,
-                                     int32_t first, int32_t last) {
-    for (int32_t r = first; r < last; ++r) {
-        int16_t *y = aboard_row_out_s16(&p->pool.out, out, r);
-        for (int32_t x = 0; x < p->pool.out.cols; ++x) {
-            const aboard_pool2d_window_t w = aboard_pool2d_window(&p->pool, r, x);
-            if (aboard_pool2d_is_whole(&p->pool, &w)) {
-                const aboard_pool2d_window_t whole = aboard_pool2d_whole(&p->pool, &w);
-                aboard_pool2d_pixel_s16(p, &whole, in, y, largest);
-            } else {
-                aboard_pool2d_pixel_s16(p, &w, in, y, largest);
-            }
-            y += p->pool.out.pixel_stride / (int32_t)sizeof(int16_t);
-        }
+/** Maxima of a pixel, see ABOARD_POOL2D. */
+ABOARD_INLINE void aboard_max_pixel_s16(const aboard_pool2d_s16_t *p, const aboard_pool2d_window_t *w,
+                                        const int16_t *in, int16_t *y) {
+    for (int32_t c = 0; c < p->pool.out.channels; ++c) {
+        y[c] = aboard_clamp_s16(aboard_pool2d_reduce_s16(&p->pool, w, in, c, true), p->low, p->high);
     }
 }
 
-/**
- * Average over each window, rounded to nearest with ties away from zero.
- *
- * @param p            Parameters.
- * @param in           Operand. Any view, including a rolling buffer of at least a window's rows.
- * @param out          Result. Any view. In other memory than the operand, or before the operand by at least the minimum
- * in-place offset (host/aboard/kernels/overlap.py).
- * @param first, last  Rows [first, last) of the result are written.
- */
-ABOARD_INLINE void aboard_average_pool2d_s16(const aboard_pool2d_s16_t *p, const int16_t *in, int16_t *out,
-                                             int32_t first, int32_t last) {
-    aboard_pool2d_s16(p, in, out, false, first, last);
-}
+/** Average over each window, rounded to nearest with ties away from zero. */
+ABOARD_POOL2D(aboard_average_pool2d_s16, aboard_average_pixel_s16, s16, int16_t)
 
-/** Maximum over each window; parameters as aboard_average_pool2d_s16. */
-ABOARD_INLINE void aboard_max_pool2d_s16(const aboard_pool2d_s16_t *p, const int16_t *in, int16_t *out, int32_t first,
-                                         int32_t last) {
-    aboard_pool2d_s16(p, in, out, true, first, last);
-}
+/** Maximum over each window. */
+ABOARD_POOL2D(aboard_max_pool2d_s16, aboard_max_pixel_s16, s16, int16_t)
 
 /**
  * Average over an image that arrives row by row: equal to aboard_average_pool2d_s16 with a window that covers the
