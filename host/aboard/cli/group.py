@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 import click
 from typing_extensions import override
@@ -70,6 +71,7 @@ class _LazyGroup(click.Group):
         if problem is not None:
             raise ToolError(problem)
         found, command, rest = super().resolve_command(ctx, args)
+        _refuse_attributes(ctx, rest)
         if found is not None and command is not None and not ctx.resilient_parsing:
             settings.apply(ctx, found, command)
         return found, command, rest
@@ -82,6 +84,22 @@ class _LazyGroup(click.Group):
         if others:
             with formatter.section("Commands of packages"):
                 formatter.write_dl([(name, f"From {brought.package(found)}.") for name, found in others.items()])
+
+
+def _refuse_attributes(ctx: click.Context, args: Sequence[str]) -> None:
+    """Fails if an argument is an attribute of a target: click reads `-opt=size` as the option -o with `pt=size`."""
+    given = next((found for arg in args if (found := re.match(r"-([a-z][a-z-]+)=(.*)", arg))), None)
+    if given is None:
+        return
+    from aboard.target.c import C
+
+    name, value = given.groups()
+    if name in C.schema:
+        option = f"--opt {value}, or " if name == "opt" else ""
+        ctx.fail(
+            f"-{name}={value} is an attribute of a target. Write {option}it after the board or core: "
+            f'--target "arm/mps2_an386 -{name}={value}"'
+        )
 
 
 def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:

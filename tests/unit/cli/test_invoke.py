@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import click
 import pytest
@@ -68,6 +69,27 @@ def test_an_unknown_command_is_usage_and_names_near_ones(capsys: pytest.CaptureF
 def test_an_unknown_option_is_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["compile", "digits", "--bord", "x"]) == 2
     assert "No such option" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("attribute", "hint"),
+    [("-opt=size", "--opt size, or it after the board or core"), ("-ram-max=4096", "Write it after the board or core")],
+)
+def test_an_attribute_of_a_target_is_no_option(
+    attribute: str, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.invoke(["compile", "digits", "--board", "arm/mps2_an386", attribute]) == 2
+    error = capsys.readouterr().err
+    assert f"{attribute} is an attribute of a target" in error
+    assert hint in error
+    assert f'--target "arm/mps2_an386 {attribute}"' in error
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_may_follow_its_option_at_once(tmp_path: Path) -> None:
+    assert cli.invoke(["compile", "digits", "--board", "arm/mps2_an386", f"-o{tmp_path / 'a=b'}", "--quiet"]) == 0
+    assert (tmp_path / "a=b" / "manifest.json").exists()
 
 
 @pytest.mark.parametrize(
