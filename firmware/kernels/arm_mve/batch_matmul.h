@@ -100,7 +100,8 @@ ABOARD_INLINE void aboard_matmul_mve(const aboard_batch_matmul_s8_t *p, const in
                 }
                 sums = vsubq_n_s32(sums, (int32_t)totals[i]);
             }
-            sums = vaddq_n_s32(aboard_mve_rescale(sums, p->multiplier, p->shift), p->zero_point);
+            sums =
+                vaddq_n_s32(aboard_mve_rescale(sums, p->multiplier, p->shift, ABOARD_MVE_MOST_TO_INT8), p->zero_point);
             sums = vminq_s32(vmaxq_s32(sums, vdupq_n_s32(INT8_MIN)), vdupq_n_s32(INT8_MAX));
             vstrbq_p_s32(out + i * s->cols + first, sums, some);
         }

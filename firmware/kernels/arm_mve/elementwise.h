@@ -27,13 +27,17 @@ ABOARD_INLINE int32x4_t aboard_elements_mve(const int8_t *x, int32_t step, int32
     return vldrbq_gather_offset_z_s32(x, vmulq_n_u32(vidupq_n_u32(0, 1), (uint32_t)step), some);
 }
 
+/** Largest shifts of aboard_mve_rescale: of operands of a long sum, below 2**28, and of products, below 2**16. */
+#define ABOARD_MVE_MOST_OF_OPERANDS 3
+#define ABOARD_MVE_MOST_OF_PRODUCTS 15
+
 /** Operands of a long sum in the common scale: as aboard_sum_operand, of each lane. */
 ABOARD_INLINE int32x4_t aboard_sum_operands_mve(const aboard_scaling_t *s, int32x4_t x) {
     const int32x4_t shifted = vshlq_n_s32(vsubq_n_s32(x, s->zero_point), 20);
     if (s->multiplier < 0) {
-        return vnegq_s32(aboard_mve_rescale(shifted, -s->multiplier, s->shift));
+        return vnegq_s32(aboard_mve_rescale(shifted, -s->multiplier, s->shift, ABOARD_MVE_MOST_OF_OPERANDS));
     }
-    return aboard_mve_rescale(shifted, s->multiplier, s->shift);
+    return aboard_mve_rescale(shifted, s->multiplier, s->shift, ABOARD_MVE_MOST_OF_OPERANDS);
 }
 
 /** Four results: as aboard_arithmetic_element_s8, of each lane. */
@@ -45,10 +49,12 @@ ABOARD_INLINE int32x4_t aboard_arithmetic_four_mve(const aboard_arithmetic_s8_t 
         result = vshlq_r_s32(vmlaq_n_s32(result, y, p->b_factor), -p->shift);
     } else if (form == ABOARD_SUM) {
         const int32x4_t sum = vaddq_s32(aboard_sum_operands_mve(&p->a, x), aboard_sum_operands_mve(&p->b, y));
-        result = vaddq_n_s32(aboard_mve_rescale(sum, p->out.multiplier, p->out.shift), p->out.zero_point);
+        result = aboard_mve_rescale(sum, p->out.multiplier, p->out.shift, ABOARD_MVE_MOST_TO_INT8);
+        result = vaddq_n_s32(result, p->out.zero_point);
     } else {
         const int32x4_t product = vmulq_s32(vsubq_n_s32(x, p->a.zero_point), vsubq_n_s32(y, p->b.zero_point));
-        result = vaddq_n_s32(aboard_mve_rescale(product, p->out.multiplier, p->out.shift), p->out.zero_point);
+        result = aboard_mve_rescale(product, p->out.multiplier, p->out.shift, ABOARD_MVE_MOST_OF_PRODUCTS);
+        result = vaddq_n_s32(result, p->out.zero_point);
     }
     return vminq_s32(vmaxq_s32(result, vdupq_n_s32(p->low)), vdupq_n_s32(p->high));
 }

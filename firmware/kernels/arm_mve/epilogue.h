@@ -21,10 +21,13 @@
 #define ABOARD_MVE_RIGHT 1
 /** TFLite's two roundings in general: bias, left shift, multiplier, right shift (negative). */
 #define ABOARD_MVE_ANY 2
+/** TFLite's two roundings, multipliers below 1, both as products: bias, multiplier, factor. A factor just above
+ * 2**(31 - shift) moves ties away from zero, and nothing else as far as the layer's sums reach. */
+#define ABOARD_MVE_PRODUCTS 3
 
 /** The common constants of a layer's results. */
 typedef struct {
-    int32_t form;       /**< ABOARD_MVE_SINGLE_ROUNDING, ABOARD_MVE_RIGHT or ABOARD_MVE_ANY. */
+    int32_t form;       /**< ABOARD_MVE_SINGLE_ROUNDING, _RIGHT, _ANY or _PRODUCTS. */
     int32_t shift;      /**< Right shift of the single rounding, or of all results alike: 1 to 16. */
     int32_t zero_point; /**< Zero point of the result; a single rounding includes it in the constant. */
     int32_t low;        /**< Smallest result. */
@@ -41,7 +44,8 @@ typedef struct {
     aboard_mve_packed_words_t bias;       /**< Bias, or offset of the single rounding. */
     aboard_mve_packed_words_t left;       /**< Left shift; only set for ABOARD_MVE_ANY. */
     aboard_mve_packed_words_t multiplier; /**< Multiplier, or factor of the single rounding. */
-    aboard_mve_packed_words_t right;      /**< Right shift, negative; or the constant of the single rounding. */
+    aboard_mve_packed_words_t right;      /**< Right shift, negative; or the constant of the single rounding; or the
+                                               factor of the second product. */
 } aboard_mve_constants_t;
 
 #if ABOARD_MVE_ASM
@@ -113,6 +117,9 @@ ABOARD_INLINE int32x4_t aboard_mve_scaled(const aboard_mve_epilogue_t *f, int32x
         x = vshlq_s32(x, c->left);
     }
     x = vqrdmulhq_s32(x, c->multiplier);
+    if (f->form == ABOARD_MVE_PRODUCTS) {
+        return vqaddq_n_s32(vqrdmulhq_s32(x, c->right), f->zero_point);
+    }
     /* Ties go away from zero: a negative number is reduced by one before halves are rounded up. */
     x = vaddq_s32(x, vshrq_n_s32(vandq_s32(x, c->right), 31));
     return vqaddq_n_s32(vrshlq_s32(x, c->right), f->zero_point);
@@ -177,6 +184,8 @@ ABOARD_INLINE int8_t aboard_mve_result(const aboard_mve_epilogue_t *f, int32_t s
     if (f->form == ABOARD_MVE_SINGLE_ROUNDING) {
         x = (int32_t)((uint32_t)aboard_doubling_high_mul(x, multiplier) + (uint32_t)right);
         x = (int32_t)(((int64_t)x + ((int64_t)1 << (f->shift - 1))) >> f->shift);
+    } else if (f->form == ABOARD_MVE_PRODUCTS) {
+        x = aboard_doubling_high_mul(aboard_doubling_high_mul(x, multiplier), right);
     } else {
         x = f->form == ABOARD_MVE_ANY ? (int32_t)((uint32_t)x << left) : x;
         x = aboard_rounding_shift(aboard_doubling_high_mul(x, multiplier), -right);

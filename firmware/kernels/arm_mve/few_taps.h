@@ -42,7 +42,7 @@ typedef struct {
                                       others. */
     int32_t ones;                /**< 1: channels are computed one by one: with five taps, or if results of two channels
                                       of the fourth pixel are out of reach of the store. */
-    aboard_mve_epilogue_t epilogue; /**< ABOARD_MVE_SINGLE_ROUNDING or ABOARD_MVE_RIGHT, without limits. */
+    aboard_mve_epilogue_t epilogue; /**< Not ABOARD_MVE_ANY, and without limits. */
 } aboard_few_taps_mve_t;
 
 /** What a run of pixels is computed from; the assembly depends on the order of fields. */
@@ -120,7 +120,8 @@ ABOARD_INLINE int32_t aboard_few_taps_head(const aboard_few_taps_mve_t *p) {
     "vstrw.32 q6, [%[job], #56]\n\t" \
     ".endif\n\t"
 
-/** A channel of four pixels, scaled; r6 is the right shift or the constant of a single rounding. Ties go away from
+/** A channel of four pixels, scaled; r6 is the constant of a single rounding, the factor of a second product or the right
+ * shift. Ties go away from
  * zero: a negative number is reduced by one before halves are rounded up, by VQDMLAH, unless the shift is 0. */
 #define ABOARD_FEW_TAPS_CHANNEL(x) \
     ABOARD_FEW_TAPS_BY_TAPS("ldm %[w]!, {r0, r1, r5, r6}", "ldm %[w]!, {r0, r1, r2, r5, r6}", \
@@ -134,6 +135,8 @@ ABOARD_INLINE int32_t aboard_few_taps_head(const aboard_few_taps_mve_t *p) {
     "vqrdmulh.s32 " x ", " x ", r5\n\t" \
     ".if %c[single]\n\t" \
     "vadd.i32 " x ", " x ", r6\n\t" \
+    ".elseif %c[products]\n\t" \
+    "vqrdmulh.s32 " x ", " x ", r6\n\t" \
     ".else\n\t" \
     "lsr r0, r6, #31\n\t" \
     "vqdmlah.s32 " x ", " x ", r0\n\t" \
@@ -275,7 +278,7 @@ ABOARD_INLINE void aboard_few_taps_run(const aboard_few_taps_mve_t *p, aboard_fe
                        [times] "i"(to->channels / once), [odd] "i"(to->channels % 2),
                        [skip] "i"(ABOARD_FEW_TAPS_PIXELS * to->pixel_stride - to->channels / once * once),
                        [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift),
-                       [zero_point] "i"(p->epilogue.zero_point)
+                       [products] "i"(p->epilogue.form == ABOARD_MVE_PRODUCTS), [zero_point] "i"(p->epilogue.zero_point)
                      : "r0", "r1", "r2", "r3", "r4", "r5", "r6", "r8", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6",
                        "q7", ABOARD_MVE_PREDICATE "cc", "memory");
 }

@@ -77,14 +77,19 @@
     "bne 3b\n\t" \
     ".endif"
 
-/** A right shift with ties away from zero: a negative number is reduced by one before halves are rounded up. VQDMLAH adds the
- * high half of 2 * x * 1, which is -1 or 0. A shift of 0 reduces nothing, unless `ends` has 1 for all channels. */
+/** The second rounding: a product with the factor in `shift`; or a right shift with ties away from zero: a negative number
+ * is reduced by one before halves are rounded up. VQDMLAH adds the high half of 2 * x * 1, which is -1 or 0. A shift of 0
+ * reduces nothing, unless `ends` has 1 for all channels. */
 #define ABOARD_MVE_FOUR_PIXELS_AWAY(x, shift, one) \
+    ".if %c[products]\n\t" \
+    "vqrdmulh.s32 " x ", " x ", " shift "\n\t" \
+    ".else\n\t" \
     ".if %c[ends] == 0\n\t" \
     "lsr " one ", " shift ", #31\n\t" \
     ".endif\n\t" \
     "vqdmlah.s32 " x ", " x ", " one "\n\t" \
-    "vrshl.s32 " x ", " shift "\n\t"
+    "vrshl.s32 " x ", " shift "\n\t" \
+    ".endif\n\t"
 
 /** To the results of the next two channels. The last two of an odd number begin with the channel before them, which is
  * computed again: the step before them is one byte. */

@@ -58,7 +58,7 @@ typedef struct {
     int32_t begun;    /**< 1: before the weights of two channels come eight words that their sums begin with. */
     int32_t ends;     /**< 1: after the constants of two channels come two words, 1 and the zero point of the result:
                            ABOARD_MVE_RIGHT, and all channels have shifts below 0. */
-    aboard_mve_epilogue_t epilogue; /**< ABOARD_MVE_SINGLE_ROUNDING or ABOARD_MVE_RIGHT, without limits. */
+    aboard_mve_epilogue_t epilogue; /**< Not ABOARD_MVE_ANY, and without limits. */
 } aboard_conv2d_four_pixels_mve_t;
 
 /** Addresses of the results of two channels of four pixels, or of the four bytes before words of four channels. With
@@ -174,6 +174,7 @@ ABOARD_INLINE int32_t aboard_four_pixels_grouped(const aboard_conv2d_four_pixels
                      : [pairs] "i"(aboard_four_pixels_pairs(p)), [odd] "i"(aboard_four_pixels_channels(p) % 2), [chunks] "i"(p->chunks), [distance] "i"(p->distance), \
                        [taps] "i"(p->taps), [phases] "i"(p->phases), [rows] "i"(p->rows), [advance] "i"(advance), \
                        [words] "i"(p->words), [begun] "i"(p->begun), [ends] "i"(p->ends), [held] "i"(held), [step] "i"(step), [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
+                       [products] "i"(p->epilogue.form == ABOARD_MVE_PRODUCTS), \
                        [zero_point] "i"(p->epilogue.zero_point), [near] "i"(aboard_four_pixels_near(p)), \
                        [grouped] "i"(aboard_four_pixels_grouped(p)), [stream] "i"(aboard_four_pixels_stream(p)), \
                        [skip] "i"(ABOARD_FOUR_PIXELS * p->out.pixel_stride - aboard_four_pixels_advance(p)) \

@@ -30,12 +30,16 @@ typedef struct {
 /* Formatted by hand: one instruction per line. */
 /* clang-format off */
 
-/** A right shift by `right`, negative, with ties away from zero. */
+/** The second rounding: a product with `right`, or a right shift by `right`, negative, with ties away from zero. */
 #define ABOARD_MVE_EIGHTS_AWAY(x, right) \
+    ".if %c[products]\n\t" \
+    "vqrdmulh.s32 " x ", " x ", " right "\n\t" \
+    ".else\n\t" \
     "vand q4, " x ", " right "\n\t" \
     "vshr.s32 q4, q4, #31\n\t" \
     "vadd.i32 " x ", " x ", q4\n\t" \
-    "vrshl.s32 " x ", " x ", " right "\n\t"
+    "vrshl.s32 " x ", " x ", " right "\n\t" \
+    ".endif\n\t"
 
 /** The next two vectors of constants. */
 #define ABOARD_MVE_EIGHTS_LOAD \
@@ -81,7 +85,8 @@ typedef struct {
                        [y] "+l"(y), [left] "=&r"(left), [again] "=&r"(again) \
                      : [blocks] "i"(p->outputs / 8), [rows] "i"(p->reach.rows), [chunks] "i"(p->reach.chunks), \
                        [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
-                       [zero_point] "i"(p->epilogue.zero_point) \
+                       [zero_point] "i"(p->epilogue.zero_point), \
+                       [products] "i"(p->epilogue.form == ABOARD_MVE_PRODUCTS) \
                      : ABOARD_MVE_CLOBBERS, "q4")
 
 #define ABOARD_MVE_EIGHTS_UNROLLED(length) \

@@ -125,8 +125,8 @@ ABOARD_SHARED void aboard_mve_rows_single(const aboard_fully_connected_rows_mve_
 /** All channels of a sample, by double roundings. */
 ABOARD_SHARED void aboard_mve_rows_double(const aboard_fully_connected_rows_mve_t *p, const int8_t *x, int8_t *y,
                                           const int8_t *weights, const int32_t *constants) {
-    if (p->epilogue.form == ABOARD_MVE_RIGHT) {
-        aboard_mve_rows_of(p, ABOARD_MVE_RIGHT, x, y, weights, constants);
+    if (p->epilogue.form == ABOARD_MVE_PRODUCTS) {
+        aboard_mve_rows_of(p, ABOARD_MVE_PRODUCTS, x, y, weights, constants);
     } else {
         aboard_mve_rows_of(p, ABOARD_MVE_ANY, x, y, weights, constants);
     }

@@ -42,7 +42,7 @@ ABOARD_INLINE int32x4_t aboard_lstm_mve_sum(const int32_t *sums, const int32_t *
                                             aboard_lstm_scale_t scale) {
     const int32_t at = index * ABOARD_LSTM_MVE_UNITS;
     const int32x4_t sum = vaddq_s32(vld1q_s32(sums + at), vld1q_s32(bias + at));
-    int32x4_t scaled = aboard_mve_rescale(sum, scale.multiplier, scale.shift);
+    int32x4_t scaled = aboard_mve_rescale(sum, scale.multiplier, scale.shift, ABOARD_MVE_MOST_TO_INT16);
     ABOARD_MVE_IN_ORDER(scaled);
     return scaled;
 }
@@ -92,9 +92,10 @@ ABOARD_INLINE int16x8_t aboard_lstm_mve_tangent(int32x4_t arguments, const uint1
 /** The next cell states. */
 ABOARD_INLINE int32x4_t aboard_lstm_mve_cells(const aboard_lstm_t *p, int32x4_t cells, int16x8_t input,
                                               int16x8_t forget, int16x8_t fresh) {
-    const int32x4_t kept =
-        aboard_mve_rescale(vmullbq_int_s16(forget, (int16x8_t)cells), p->forget.multiplier, p->forget.shift);
-    const int32x4_t added = aboard_mve_rescale(vmullbq_int_s16(input, fresh), p->update.multiplier, p->update.shift);
+    const int32x4_t kept = aboard_mve_rescale(vmullbq_int_s16(forget, (int16x8_t)cells), p->forget.multiplier,
+                                              p->forget.shift, ABOARD_MVE_MOST_TO_INT16);
+    const int32x4_t added = aboard_mve_rescale(vmullbq_int_s16(input, fresh), p->update.multiplier, p->update.shift,
+                                               ABOARD_MVE_MOST_TO_INT16);
     int16x8_t next = vqaddq_s16(aboard_mve_halfwords(kept, kept), aboard_mve_halfwords(added, added));
     if (p->clip > 0) {
         next = vminq_s16(vmaxq_s16(next, vdupq_n_s16((int16_t)-p->clip)), vdupq_n_s16((int16_t)p->clip));
@@ -124,7 +125,8 @@ ABOARD_INLINE int32x4_t aboard_lstm_mve_states(const aboard_lstm_t *p, int16x8_t
     }
     const int16x8_t output = aboard_lstm_mve_logistic(vmovltq_s16(second), table);
     const int32x4_t products = vmullbq_int_s16(aboard_lstm_mve_tangent(arguments, table), output);
-    const int32x4_t hidden = aboard_mve_rescale(products, p->output.multiplier, p->output.shift);
+    const int32x4_t hidden =
+        aboard_mve_rescale(products, p->output.multiplier, p->output.shift, ABOARD_MVE_MOST_TO_INT16);
     return vqaddq_n_s32(hidden, p->zero_point);
 }
 

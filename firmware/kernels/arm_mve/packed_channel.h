@@ -121,6 +121,7 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
                        [left] "=&r"(left) \
                      : [shift] "i"(p->epilogue.shift), \
                        [low] "i"(p->epilogue.low), [high] "i"(p->epilogue.high), [wide] "i"(p->wide), [step] "i"(step), \
+                       [products] "i"(p->epilogue.form == ABOARD_MVE_PRODUCTS), \
                        [groups] "i"(groups), [rest] "i"(rest), [skip] "i"(skip), [strip_bytes] "i"(strip_bytes), \
                        [pairs] "i"(p->pairs), [passes] "i"(passes), [next_strip] "i"(next_strip), [next_out] "i"(next_out), \
                        [next_channel] "i"(next_channel), [next_result] "i"(next_result), \
@@ -303,8 +304,8 @@ ABOARD_INLINE int8_t aboard_depthwise_packed_rounded(const aboard_mve_epilogue_t
                                                      int32_t sum) {
     int32_t c[3];
     memcpy(c, constants, sizeof(c));
-    /* Of two roundings, the second shift is a byte. */
-    return aboard_mve_result(e, sum, c[0], 0, c[1], e->form == ABOARD_MVE_SINGLE_ROUNDING ? c[2] : (int8_t)c[2]);
+    /* A second shift is a byte. */
+    return aboard_mve_result(e, sum, c[0], 0, c[1], e->form == ABOARD_MVE_RIGHT ? (int8_t)c[2] : c[2]);
 }
 
 /** Result of window `along` of line `line`. */

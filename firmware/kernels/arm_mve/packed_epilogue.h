@@ -7,8 +7,8 @@
  * - FULL: a single rounding, four vectors of weights, which take all registers. Addresses of results are read for each
  *   group. Sums begin with the bias, which an instruction loads into all eight.
  * - SPARE: the same with one or two vectors of weights.
- * - RIGHT: two roundings. Constants are read once the sums are gathered, and `table` is the number of further channels
- *   above the zero point.
+ * - RIGHT: two roundings, the second one a shift or a product. Constants are read once the sums are gathered, and
+ *   `table` is the number of further channels above the zero point.
  * - PARTS: a single rounding for windows of several vectors, with constants as for RIGHT.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_PACKED_EPILOGUE_H
@@ -81,7 +81,10 @@
 /** The shift is the lowest byte of r4, which is 8 bits without a sign: a small factor. Sums above 23 bits need a 1. */
 #define ABOARD_DEPTHWISE_PACKED_RIGHT_EPILOGUE \
     ABOARD_DEPTHWISE_PACKED_SCALED \
-    ".if %c[wide]\n\t" \
+    ".if %c[products]\n\t" \
+    "vqrdmulh.s32 q0, q0, r4\n\t" \
+    "vqrdmulh.s32 q3, q3, r4\n\t" \
+    ".elseif %c[wide]\n\t" \
     "ubfx r6, r4, #7, #1\n\t" \
     ABOARD_DEPTHWISE_PACKED_AWAY("q0", "r6") \
     ABOARD_DEPTHWISE_PACKED_AWAY("q3", "r6") \

@@ -67,7 +67,7 @@ typedef struct {
     int32_t places;     /**< Words of a channel in a strip. */
     int32_t zero_point; /**< Zero point of the input, and value of padding. */
     int32_t wide;       /**< 1: sums of two roundings may have more than 23 bits and a sign. */
-    aboard_mve_epilogue_t epilogue; /**< ABOARD_MVE_SINGLE_ROUNDING or ABOARD_MVE_RIGHT, without limits. */
+    aboard_mve_epilogue_t epilogue; /**< Not ABOARD_MVE_ANY, and without limits. */
 } aboard_depthwise_packed_mve_t;
 
 /** Four rows of pixels. */

@@ -36,7 +36,7 @@ typedef struct {
     int32_t pad_top;    /**< Rows of padding before the image. */
     int32_t pad_left;   /**< Columns of padding before the image. */
     int32_t zero_point; /**< Zero point of the input, and value of padding. */
-    aboard_mve_epilogue_t epilogue; /**< ABOARD_MVE_SINGLE_ROUNDING or ABOARD_MVE_RIGHT. */
+    aboard_mve_epilogue_t epilogue; /**< Not ABOARD_MVE_ANY. */
 } aboard_depthwise_stripes_mve_t;
 
 /** What the instructions for four channels read: offsets in them are literals. */
@@ -156,17 +156,22 @@ ABOARD_INLINE int32_t aboard_depthwise_stripes_strips(const aboard_depthwise_str
     ABOARD_DEPTHWISE_STRIPES_TWO(at " + 96", "r12", "lr") \
     ABOARD_DEPTHWISE_STRIPES_END(store, slot)
 
-/** Two roundings of sums with their bias. The second shift is the lowest byte of `record`; a shift to the right lowers
- * negative sums. */
+/** Two roundings of sums with their bias. `record` is the factor of the second product; or its lowest byte is the second
+ * shift, and a shift to the right lowers negative sums. */
 #define ABOARD_DEPTHWISE_STRIPES_RIGHT \
     ABOARD_DEPTHWISE_PACKED_GATHER \
-    "ubfx r0, %[record], #7, #1\n\t" \
     "vqrdmulh.s32 q0, q0, q2\n\t" \
     "vqrdmulh.s32 q3, q3, q2\n\t" \
+    ".if %c[products]\n\t" \
+    "vqrdmulh.s32 q0, q0, %[record]\n\t" \
+    "vqrdmulh.s32 q3, q3, %[record]\n\t" \
+    ".else\n\t" \
+    "ubfx r0, %[record], #7, #1\n\t" \
     "vqdmlah.s32 q0, q0, r0\n\t" \
     "vqdmlah.s32 q3, q3, r0\n\t" \
     "vrshl.s32 q0, %[record]\n\t" \
     "vrshl.s32 q3, %[record]\n\t" \
+    ".endif\n\t" \
     "mov r2, %[zero_point]\n\t" \
     "vqmovnb.s32 q0, q0\n\t" \
     "vqmovnt.s32 q0, q3\n\t" \
@@ -293,8 +298,9 @@ ABOARD_INLINE void aboard_depthwise_stripes_channels(const aboard_depthwise_stri
         ABOARD_DEPTHWISE_STRIPES_TEXT
         : [table] "+r"(table), [weights] "+r"(weights), [out] "+r"(out), [record] "=&r"(record), [left] "=&r"(left)
         : [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift),
-          [zero_point] "i"(p->epilogue.zero_point), [low] "i"(p->epilogue.low), [high] "i"(p->epilogue.high),
-          [whole] "i"(p->out.cols / 2), [even] "i"(p->out.cols % 2 == 0)
+          [products] "i"(p->epilogue.form == ABOARD_MVE_PRODUCTS), [zero_point] "i"(p->epilogue.zero_point),
+          [low] "i"(p->epilogue.low), [high] "i"(p->epilogue.high), [whole] "i"(p->out.cols / 2),
+          [even] "i"(p->out.cols % 2 == 0)
         : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7");
     *records = weights + ABOARD_DEPTHWISE_PACKED_RECORD - ABOARD_DEPTHWISE_PACKED_WEIGHTS;
     *results = out;

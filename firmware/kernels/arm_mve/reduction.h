@@ -70,7 +70,8 @@ ABOARD_INLINE aboard_mve_reduced_t aboard_mve_reduced_sums(const aboard_mean_t *
 
 /** Results of four sums, saturated to int16. */
 ABOARD_INLINE int32x4_t aboard_mean_mve_results(const aboard_mean_s8_t *p, int32x4_t sums) {
-    const int32x4_t scaled = aboard_mve_rescale(vsubq_n_s32(sums, p->correction), p->multiplier, p->shift);
+    const int32x4_t scaled =
+        aboard_mve_rescale(vsubq_n_s32(sums, p->correction), p->multiplier, p->shift, ABOARD_MVE_MOST_TO_INT8);
     return vqaddq_n_s32(scaled, p->zero_point);
 }
 

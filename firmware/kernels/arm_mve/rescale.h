@@ -17,12 +17,25 @@
  * there are eight registers. */
 #define ABOARD_MVE_IN_ORDER(vector) __asm__ volatile("" : "+w"(vector))
 
-/** As aboard_requantize, of each lane. */
-ABOARD_INLINE int32x4_t aboard_mve_rescale(int32x4_t x, int32_t multiplier, int32_t shift) {
+/** Right shifts up to which a product rounds as TFLite's second rounding does, because it differs from 2**(31 - shift)
+ * numbers on only: results are then saturated, to int8 or to int16. */
+#define ABOARD_MVE_MOST_TO_INT8 11
+#define ABOARD_MVE_MOST_TO_INT16 7
+
+/**
+ * As aboard_requantize, of each lane.
+ *
+ * @param most Right shifts up to here are products, see `aboard.kernels.arm_mve.rescale`: numbers x that are
+ * scaled once have |x| < 2**(31 - most), or their results are saturated.
+ */
+ABOARD_INLINE int32x4_t aboard_mve_rescale(int32x4_t x, int32_t multiplier, int32_t shift, int32_t most) {
     if (shift > 0) {
         x = vshlq_r_s32(x, shift);
     }
     x = vqrdmulhq_n_s32(x, multiplier);
+    if (shift < 0 && -shift <= most) {
+        return vqrdmulhq_n_s32(x, (INT32_C(1) << (31 + shift)) + 1);
+    }
     if (shift < 0) {
         /* Ties go away from zero: a negative number is reduced by one before halves are rounded up. */
         x = vrshlq_n_s32(vaddq_s32(x, vshrq_n_s32(x, 31)), shift);

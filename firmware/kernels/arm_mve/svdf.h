@@ -30,7 +30,9 @@ typedef struct {
 /** Writes four features from their sums; `wide`: the state is of int16. */
 ABOARD_INLINE void aboard_svdf_mve_features(const aboard_svdf_s8_t *p, aboard_mve_packed_words_t sums,
                                             const int32_t *bias, int16_t *to, bool wide) {
-    const int32x4_t x = aboard_mve_rescale(vaddq_s32(sums, vld1q_s32(bias)), p->feature_multiplier, p->feature_shift);
+    const int32_t most = wide ? ABOARD_MVE_MOST_TO_INT16 : ABOARD_MVE_MOST_TO_INT8;
+    const int32x4_t x =
+        aboard_mve_rescale(vaddq_s32(sums, vld1q_s32(bias)), p->feature_multiplier, p->feature_shift, most);
     int16x8_t features = vqmovnbq_s32((int16x8_t)x, x);
     if (wide) {
         features = vaddq_n_s16(features, (int16_t)p->state_zero_point);
@@ -69,8 +71,8 @@ ABOARD_INLINE int32_t aboard_svdf_mve_move_s16(const int16_t *state, int16_t *ne
 ABOARD_INLINE void aboard_svdf_mve_results(const aboard_svdf_s8_t *p, const int32_t *sums, const int32_t *bias,
                                            int8_t *y, int32_t count) {
     const int32x4_t sum = vaddq_s32(vld1q_s32(sums), vld1q_s32(bias));
-    const int32x4_t x =
-        vqaddq_n_s32(aboard_mve_rescale(sum, p->result_multiplier, p->result_shift), p->result_zero_point);
+    const int32x4_t x = vqaddq_n_s32(
+        aboard_mve_rescale(sum, p->result_multiplier, p->result_shift, ABOARD_MVE_MOST_TO_INT8), p->result_zero_point);
     const int32x4_t limited = vmaxq_s32(vminq_s32(x, vdupq_n_s32(INT8_MAX)), vdupq_n_s32(INT8_MIN));
     vstrbq_p_s32(y, limited, vctp32q((uint32_t)count));
 }

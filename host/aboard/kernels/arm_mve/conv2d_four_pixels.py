@@ -205,7 +205,7 @@ def priced(node: Node, found: FourPixels, y: View, result: EpilogueMve, price: f
     row = sums_of_row(found)
     unrolled = is_unrolled(found)
     # Sums of a loop over rows must begin with something.
-    negative = not result.is_single and bool(np.all(result.rows[-1] < 0))
+    negative = result.form is EpilogueForm.DOUBLE_RIGHT and bool(np.all(result.rows[-1] < 0))
     copies = replace(
         found,
         begun=runs * (1 if unrolled else _SUMS + 1) >= price * _COPIES,

@@ -14,7 +14,7 @@ from aboard.kernels.arm_mve.conv2d_four_pixels import (
     is_unrolled,
     sums_of_row,
 )
-from aboard.kernels.arm_mve.epilogue import LANES, EpilogueMve
+from aboard.kernels.arm_mve.epilogue import LANES, EpilogueForm, EpilogueMve
 from aboard.kernels.arm_mve.line_buffer import scattered
 from aboard.kernels.view import View
 from aboard.kernels.windowed import groups
@@ -96,7 +96,8 @@ def _reads_again(found: FourPixels) -> bool:
 
 def _results(found: FourPixels, result: EpilogueMve) -> float:
     """Returns the instructions of eight results, and those of the loop over channels for them."""
-    scaled = 4 if result.is_single else 7 if found.ends else 10
+    shifted = 7 if found.ends else 10
+    scaled = {EpilogueForm.SINGLE: 4, EpilogueForm.PRODUCTS: 6}.get(result.form, shifted)
     return 7 + scaled + (1 if found.begun else 2) + (2.5 if found.words else 5)
 
 

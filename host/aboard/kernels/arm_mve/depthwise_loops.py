@@ -38,7 +38,10 @@ _STEPS, _PACK = 9, 14
 _GROUP, _TAP, _VECTOR, _ROW, _COPIED, _PADDING = 12, 7, 14, 24, 6, 2
 
 #: Instructions that scale four sums, with loads of their constants.
-_SCALED = {EpilogueForm.SINGLE: 4, EpilogueForm.DOUBLE_RIGHT: 8, EpilogueForm.DOUBLE: 10}
+_SCALED = {EpilogueForm.SINGLE: 4, EpilogueForm.DOUBLE_RIGHT: 8, EpilogueForm.DOUBLE: 10, EpilogueForm.PRODUCTS: 5}
+
+#: The same for eight sums of packed pixels, which are narrowed to 16 bits, without loads.
+_NARROWED = {EpilogueForm.SINGLE: 2, EpilogueForm.DOUBLE_RIGHT: 7, EpilogueForm.PRODUCTS: 5}
 
 
 def of_packed(
@@ -105,7 +108,7 @@ def _runs(found: PackedGeometry) -> int:
 def _group(found: PackedGeometry, result: EpilogueMve, lines: int, *, pairs: bool) -> int:
     """Returns the instructions of eight results of one line or two."""
     limits = 3 * ((result.params["low"] != LOW) + (result.params["high"] != HIGH))
-    end = 4 + 2 + (2 if result.is_single else 7) + 1 + limits + 2 + (1 if pairs else 2)
+    end = 4 + 2 + _NARROWED[result.form] + 1 + limits + 2 + (1 if pairs else 2)
     if found.packing is Packing.PARTS:
         parts = prod(found.parts)
         return end + parts * PART - 1 + max(parts - 4, 0) + (5 if result.is_single else 3)

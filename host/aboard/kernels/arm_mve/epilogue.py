@@ -15,6 +15,7 @@ from aboard.ir import Array, Node, Rounding
 from aboard.ir.fingerprint import Memo
 from aboard.ir.numerics import INT32_MAX, INT32_MIN, Int64, wrap32
 from aboard.kernels import weights as packing
+from aboard.kernels.arm_mve.rescale import second_factors
 from aboard.kernels.contract import UnsupportedNodeError
 from aboard.kernels.requantisation import channel_type, sum_range
 from aboard.kernels.single_rounding import DoubleRounding, find
@@ -38,11 +39,12 @@ _SINGLE: Memo[tuple[int, Int64] | None] = Memo(4096)
 
 
 class EpilogueForm(IntEnum):
-    """ABOARD_MVE_SINGLE_ROUNDING, ABOARD_MVE_RIGHT and ABOARD_MVE_ANY of `arm_mve/epilogue.h`."""
+    """ABOARD_MVE_SINGLE_ROUNDING, _RIGHT, _ANY and _PRODUCTS of `arm_mve/epilogue.h`."""
 
     SINGLE = 0
     DOUBLE_RIGHT = 1
     DOUBLE = 2
+    PRODUCTS = 3
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,13 @@ class EpilogueMve:
     def is_plain_single(self) -> bool:
         """True for a single rounding without limits: the result saturates to int8."""
         return self.is_single and (self.params["low"], self.params["high"]) == (LOW, HIGH)
+
+    def general(self) -> EpilogueMve:
+        """Returns the epilogue with the form DOUBLE instead of DOUBLE_RIGHT."""
+        if self.form is not EpilogueForm.DOUBLE_RIGHT:
+            return self
+        rows = np.insert(self.rows, 1, 0, axis=0)
+        return EpilogueMve(EpilogueForm.DOUBLE, rows, {**self.params, "form": int(EpilogueForm.DOUBLE)})
 
     def blocks(self, channels: int = LANES, order: Int64 | None = None) -> Array:
         """Returns the constants as [blocks, kinds, channels of a block], padded with zeros.
@@ -123,7 +132,9 @@ def epilogue(node: Node, weights: Array, bias: Array | None, activation: Activat
         raise UnsupportedNodeError("has no single rounding that equals the exact one")
     right = np.minimum(shift, 0)
     if np.all(shift <= 0):
-        form, rows = EpilogueForm.DOUBLE_RIGHT, np.stack([wrap32(folded), multiplier, right])
+        factors = second_factors(ends, multiplier, right)
+        form = EpilogueForm.DOUBLE_RIGHT if factors is None else EpilogueForm.PRODUCTS
+        rows = np.stack([wrap32(folded), multiplier, right if factors is None else factors])
     else:
         form, rows = EpilogueForm.DOUBLE, np.stack([wrap32(folded), np.maximum(shift, 0), multiplier, right])
     return EpilogueMve(form, rows, {"form": int(form), "shift": 0, **params})

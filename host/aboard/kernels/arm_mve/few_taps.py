@@ -264,7 +264,7 @@ def _loops(node: Node, run: Run, result: EpilogueMve) -> int:
     pixels, taps = images * rows * cols // runs, run.taps
     around, full = _FOUR + taps, taps >= _MOST - 1
     around += (_WRAPPED + _SPILLED * full if run.ahead else 0) + (_SPILLED if run.words and (full or run.ahead) else 0)
-    scaled, narrowed = (3, 0) if result.is_single else (5, 2)
+    scaled, narrowed = 5 if result.form is EpilogueForm.DOUBLE_RIGHT else 3, 0 if result.is_single else 2
     channel = 2 + taps + scaled
     if run.words:
         each = count // QUAD * (QUAD * channel + _QUAD + 2 * narrowed)

@@ -61,6 +61,9 @@ _MAX_BACK = 4095
 #: Most chunks whose addresses are offsets of loads, ABOARD_MVE_UNIFORM_NEAR.
 _NEAR = 7
 
+#: Instructions of a block of eight channels beside its sums.
+_ENDS = {EpilogueForm.SINGLE: 20, EpilogueForm.DOUBLE_RIGHT: 28, EpilogueForm.PRODUCTS: 22}
+
 #: Instructions around a sample, and around a block in C.
 _SAMPLE, _BLOCK = 10, 8
 
@@ -173,7 +176,7 @@ def _of_sample(node: Node, result: EpilogueMve, *, eights: bool) -> int:
     copied = _SAMPLE + (loops.copied_looped(inputs) if inputs % CHUNK else 0)
     sums = 17 * chunks + (3 * _runs(chunks) if chunks > UNROLLED else 0)
     if eights:
-        return copied + channels // BLOCK * (sums + (20 if result.is_single else 28))
+        return copied + channels // BLOCK * (sums + _ENDS[result.form])
     whole, rest = divmod(channels, BLOCK)
     block = 2 * loops.of_block(0, 1, result) + sums + LANES + (BLOCK if chunks > UNROLLED else 0) + _BLOCK
     last = loops.of_block(loops.pair_sums(1, chunks), 1, result) + _BLOCK

@@ -51,7 +51,9 @@ class MveRowsS8(Implementation):
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         matrix = packing.matrix(node, op.AXIS)
-        result = epilogue(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
+        found = epilogue(node, matrix, packing.bias(node), op.attributes(node).activation, op.AXIS)
+        # A loop for each form would be code for layers that are rare.
+        result = found.general()
         return KernelCall(
             header="arm_mve/fully_connected_rows.h",
             function="aboard_fully_connected_rows_mve",

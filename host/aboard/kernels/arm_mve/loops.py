@@ -30,8 +30,8 @@ _LINE = 15
 #: Instructions that lower a limit, or raise it, and of the constants of four channels.
 _LIMITED, _CONSTANTS = 3, 3
 
-#: Instructions that scale and narrow four sums by a single rounding, by right shifts, and in general.
-_SCALED = {EpilogueForm.SINGLE: 5, EpilogueForm.DOUBLE_RIGHT: 10, EpilogueForm.DOUBLE: 11}
+#: Instructions that scale and narrow four sums.
+_SCALED = {EpilogueForm.SINGLE: 5, EpilogueForm.DOUBLE_RIGHT: 10, EpilogueForm.DOUBLE: 11, EpilogueForm.PRODUCTS: 7}
 
 
 def over(count: int, size: int) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from aboard.ir import Node
 from aboard.kernels.arm_mve import loops
-from aboard.kernels.arm_mve.epilogue import HIGH, LOW, EpilogueMve
+from aboard.kernels.arm_mve.epilogue import HIGH, LOW, EpilogueForm, EpilogueMve
 from aboard.kernels.arm_mve.packed_layer import PackedGeometry, Packing
 from aboard.kernels.contract import (
     ConstantArg,
@@ -39,6 +39,9 @@ _MAX_SCATTER = 0xFFFF
 #: eight results of two columns, and of a single one.
 _BLOCK, _FOUR_ROWS, _WORDS, _CHANNEL, _GROUP, _SINGLE = 33, 4, 4, 18, 22, 24
 
+#: What eight results take more than with a single rounding.
+_SECOND = {EpilogueForm.SINGLE: 0, EpilogueForm.DOUBLE_RIGHT: 7, EpilogueForm.PRODUCTS: 4}
+
 
 def fits(node: Node, found: PackedGeometry) -> bool:
     """True if a layer can be computed so, with tensors that contain nothing else.
@@ -67,7 +70,7 @@ def _stripe(found: PackedGeometry, x: View, rows: int, result: EpilogueMve) -> i
     if rows > ROWS:
         return _stripe(found, x, ROWS, result) + _stripe(found, x, rows - ROWS, result)
     pairs, single = divmod(found.across.outputs, 2)
-    each = 3 * ((result.params["low"] != LOW) + (result.params["high"] != HIGH)) + (0 if result.is_single else 7)
+    each = 3 * ((result.params["low"] != LOW) + (result.params["high"] != HIGH)) + _SECOND[result.form]
     # Of five and six rows, two strips share the group of the last ones.
     more = 0 if rows <= 4 else pairs - (pairs > 1) if rows <= 6 else pairs
     groups = (pairs + more) * (_GROUP + each) + single * (_SINGLE + each)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from aboard.ir import Array
-from aboard.kernels.arm_mve.epilogue import EpilogueMve
+from aboard.kernels.arm_mve.epilogue import EpilogueForm, EpilogueMve
 from aboard.kernels.arm_mve.packed_layer import BLOCK, PackedGeometry, Packing
 from aboard.kernels.contract import PackedConstant
 from aboard.kernels.requantisation import sum_range
@@ -46,20 +46,21 @@ def _windows(found: PackedGeometry, matrix: Array) -> Array:
 
 
 def _constants(result: EpilogueMve) -> Array:
-    """Returns the constants of the epilogue as bytes [channels, 12]; the second shift of two roundings is a byte."""
-    rows = result.rows if result.is_single else np.concatenate([result.rows[:2], result.rows[2:] & 0xFF])
+    """Returns the constants of the epilogue as bytes [channels, 12]; a second shift is a byte."""
+    shifted = result.form is EpilogueForm.DOUBLE_RIGHT
+    rows = np.concatenate([result.rows[:2], result.rows[2:] & 0xFF]) if shifted else result.rows
     constants: Array = np.ascontiguousarray(rows.T.astype("<i4")).view(np.int8)
     return constants
 
 
 def is_wide(matrix: Array, result: EpilogueMve) -> bool:
-    """True if a sum that is rounded twice may have more than 23 bits and a sign.
+    """True if a sum that is shifted after its first rounding may have more than 23 bits and a sign.
 
     Args:
         matrix: Weights [channels, taps].
         result: The epilogue of its sums.
     """
-    if result.is_single:
+    if result.form is not EpilogueForm.DOUBLE_RIGHT:
         return False
     ends = result.rows[0] + sum_range(matrix.astype(np.int64))
     return bool(np.abs(ends).max() >= _WIDE)
