@@ -40,6 +40,7 @@ def part() -> Iterator[Build]:
     for core in ("cortex-m3", "cortex-m33", "cortex-m55", "rv32imac"):
         yield Build(core, "gcc", ("-O0",))
     yield Build("cortex-m55", "gcc", ("-O3",))
+    yield Build("cortex-m55", "gcc", ("-O2", "-fno-omit-frame-pointer"))
     for core, compiler in (("cortex-m4", "gcc"), ("cortex-m55", "clang"), ("rv32imac", "gcc")):
         yield Build(core, compiler, ("-O2", LTO))
     for core, compiler, level in (
@@ -133,10 +134,14 @@ def test_a_bundle_for_another_core_runs_here(core: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("level", either(LEVELS, LEVELS[::2]))
-@pytest.mark.parametrize("name", models.available(["kws", "ic", "mcunet_vww"]))
+@pytest.mark.parametrize("name", models.available(["kws", "ic", "mcunet_vww", "person"]))
 def test_large_models_for_helium_compile(name: str, level: str, tmp_path: Path) -> None:
     module = aboard.compile(models.read(name), target="arm/mps3_an547", name="model")
-    assert plain_builds.compile_model(module, Build("cortex-m55", "gcc", (level,)), tmp_path)
+    strict = ("-Wall", "-Wextra", "-Wconversion", "-Werror")
+    for pointer in ("-fomit-frame-pointer", "-fno-omit-frame-pointer"):
+        folder = tmp_path / pointer[1:]
+        folder.mkdir()
+        assert plain_builds.compile_model(module, Build("cortex-m55", "gcc", (level, pointer)), folder, strict)
 
 
 def test_assembler_is_not_longer_than_its_lines(tmp_path: Path) -> None:

@@ -51,6 +51,11 @@ ABOARD_REQUIRE(wrapping_conversion, (int32_t)UINT32_MAX == -1 && (int8_t)0xff ==
 #pragma GCC optimize("tree-sra")
 #endif
 
+/* Kernels for Helium take all registers but five, which hold operands: none is left for a frame pointer. */
+#if defined(__ARM_FEATURE_MVE) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("omit-frame-pointer")
+#endif
+
 #if ABOARD_GNU
 
 /** A function that is always inlined, so that constant arguments fold into it; unused if the model has no use for it.

@@ -171,7 +171,9 @@ ABOARD_INLINE void aboard_depthwise_packed_pack_line(const aboard_depthwise_pack
 ABOARD_INLINE const int8_t *aboard_depthwise_packed_begin(const aboard_depthwise_packed_mve_t *p, const int8_t *record,
                                                           int32_t channels, aboard_depthwise_packed_table_t *table) {
     const int32_t bytes = aboard_depthwise_packed_record(p);
-    const int8_t *const before = record + aboard_depthwise_packed_weights(p) - bytes;
+    /* Loads add the bytes of a record before they read; before the first record there is no object to point to. */
+    const uintptr_t at = (uintptr_t)record + (uintptr_t)aboard_depthwise_packed_weights(p) - (uintptr_t)bytes;
+    const int8_t *const before = (const int8_t *)at;
     if (p->form == ABOARD_DEPTHWISE_PACKED_PARTS || p->epilogue.form != ABOARD_MVE_SINGLE_ROUNDING) {
         table->last = (uint32_t)(channels - 1) << 16 | (uint16_t)p->epilogue.zero_point;
     } else {
