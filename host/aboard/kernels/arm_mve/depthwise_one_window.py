@@ -1,0 +1,273 @@
+"""depthwise_conv2d of int8 with Helium for windows that cover the whole image: one result per channel and image.
+
+Every depthwise layer of a streaming network is one: its window is what the layer remembers of the stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from typing_extensions import override
+
+from aboard.ir import Array, Node
+from aboard.kernels import weights as packing
+from aboard.kernels.arm_mve import loops
+from aboard.kernels.arm_mve.conv2d import MAX_STEP, reach
+from aboard.kernels.arm_mve.conv2d_four_pixels import aligned
+from aboard.kernels.arm_mve.epilogue import EpilogueMve, epilogue
+from aboard.kernels.arm_mve.fully_connected import BLOCK as EIGHT
+from aboard.kernels.arm_mve.fully_connected import eights_refusal, of_eight_results, stream
+from aboard.kernels.arm_mve.loops import CHUNK
+from aboard.kernels.arm_mve.packed_layer import BLOCK
+from aboard.kernels.contract import (
+    ConstantArg,
+    Implementation,
+    InputArg,
+    KernelCall,
+    OutputArg,
+    PackedConstant,
+    Scratch,
+    ScratchArg,
+    UnsupportedNodeError,
+)
+from aboard.kernels.registry import implements
+from aboard.kernels.view import Literal, View
+from aboard.ops import depthwise_conv2d as op
+from aboard.ops.conv2d import attributes, window
+from aboard.ops.weighted import INPUT, Precision
+from aboard.target import Target
+
+#: Taps of a word, words that an instruction multiplies, and bytes of a word of all channels of a strip.
+_WORD, _LANES, _WORD_BYTES = 4, 4, 64
+
+#: Most words of a window, and most parts of it without a loop.
+_MOST_WORDS, _UNROLLED = 32, 4
+
+#: Largest distance of words that a load advances its address by.
+_MAX_APART = 508
+
+#: ABOARD_ONE_WINDOW_WORDS, ABOARD_ONE_WINDOW_BYTES and ABOARD_ONE_WINDOW_FAR.
+_WORDS, _BYTES, _FAR = range(3)
+
+#: Instructions of a part of eight channels; around a strip, around a line of taps, and around an image.
+_PART, _STRIP, _LINE, _IMAGE = 24, 20, 3, 12
+
+
+@dataclass(frozen=True)
+class Taps:
+    """The taps of a window that are in the image.
+
+    Attributes:
+        rows: Rows of the image that have taps, and those of the window.
+        cols: Columns of the image that have taps, and those of the window.
+    """
+
+    rows: tuple[range, range]
+    cols: tuple[range, range]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of taps."""
+        return len(self.rows[0]), len(self.cols[0])
+
+    def lines(self, row_stride: int, pixel_stride: int) -> Lines:
+        """Returns the lines for two distances of pixels: as few as possible."""
+        (rows, cols), row = self.shape, self.rows[0].step * row_stride
+        first = self.rows[0].start * row_stride + self.cols[0].start * pixel_stride
+        tap = self.cols[0].step * pixel_stride
+        if cols == 1:
+            return Lines(1, rows, first, row, 0)
+        if rows == 1 or row == cols * tap:
+            return Lines(1, rows * cols, first, tap, 0)
+        return Lines(rows, cols, first, tap, row)
+
+    @property
+    def most_words(self) -> int:
+        """Words of a window whose rows are lines."""
+        rows, cols = self.shape
+        return loops.over(rows, _WORD) if cols == 1 else rows * loops.over(cols, _WORD)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines of taps of one distance; each begins a word.
+
+    Attributes:
+        count: Lines.
+        taps: Taps of a line.
+        first: Bytes from an image to its first tap.
+        tap: Bytes from a tap to the next one.
+        line: Bytes from a line to the next one; 0 for a single line.
+    """
+
+    count: int
+    taps: int
+    first: int
+    tap: int
+    line: int
+
+    @property
+    def words(self) -> int:
+        """Words of a window."""
+        return self.count * loops.over(self.taps, _WORD)
+
+    @property
+    def parts(self) -> int:
+        """Parts of a window: one instruction multiplies as many words as there are lanes."""
+        return loops.over(self.words, _LANES)
+
+    def packed(self, matrix: Array) -> Array:
+        """Returns weights [channels, taps] as [channels, parts * 16]: lane l has the words from l * parts on.
+
+        If lanes share words, the first of them multiplies.
+        """
+        lines = matrix.reshape(len(matrix), self.count, self.taps)
+        words = np.pad(lines, [(0, 0), (0, 0), (0, -self.taps % _WORD)]).reshape(len(matrix), self.words, _WORD)
+        found = np.zeros((len(matrix), self.parts, _LANES, _WORD), matrix.dtype)
+        for lane in range(_LANES):
+            start = min(lane * self.parts, self.words - self.parts)
+            for part in range(max(lane * self.parts - start, 0), self.parts):
+                found[:, part, lane] = words[:, start + part]
+        return found.reshape(len(matrix), -1)
+
+    def reads(self, x: View) -> int:
+        """Returns how taps are read: with the offset of a load if it can, of words if all are aligned."""
+        if abs(self.tap) <= MAX_STEP:
+            return _BYTES
+        words = aligned(x) and x.channels % _WORD == 0 and abs(self.tap) <= _MAX_APART
+        return _WORDS if words else _FAR
+
+
+def taps(node: Node) -> Taps:
+    """Returns the taps of the only window of an image that are no padding."""
+    attrs = attributes(node)
+    before = (attrs.padding.top, attrs.padding.left)
+    sizes = node.input(INPUT).shape[1:3]
+    rows, cols = (
+        _inside(size, count, dilation, pad)
+        for size, count, dilation, pad in zip(sizes, window(node), attrs.dilations, before, strict=True)
+    )
+    return Taps(rows, cols)
+
+
+def _inside(size: int, count: int, dilation: int, pad: int) -> tuple[range, range]:
+    """Returns the pixels of an axis of the image that have taps, and their numbers in the window."""
+    first = loops.over(pad, dilation)
+    last = min(count, (size + pad - 1) // dilation + 1)
+    return range(first * dilation - pad, last * dilation - pad, dilation), range(first, last)
+
+
+def eights(channels: int) -> Array:
+    """Returns the channels in the order in which they are computed, [blocks of eight, 8]."""
+    if channels < BLOCK:
+        return np.arange(channels).reshape(-1, EIGHT)
+    found = packing.overlapping(channels, BLOCK).reshape(-1, EIGHT)
+    return np.delete(found, -2, axis=0) if 0 < channels % BLOCK <= EIGHT else found
+
+
+def _matrix(node: Node, found: Taps) -> Array:
+    """Returns the weights of the taps in the image, [channels, taps]."""
+    matrix = packing.matrix(node, op.AXIS)
+    images = matrix.reshape(len(matrix), *window(node))
+    rows, cols = (slice(each.start, each.stop) for each in (found.rows[1], found.cols[1]))
+    return np.ascontiguousarray(images[:, rows, cols]).reshape(len(matrix), -1)
+
+
+def _epilogue(node: Node, found: Taps) -> EpilogueMve:
+    return epilogue(node, _matrix(node, found), packing.bias(node), attributes(node).activation, op.AXIS)
+
+
+@implements
+class MveOneS8(Implementation):
+    """int8, one result per channel and image: eight channels at once, sixteen taps per instruction."""
+
+    op = "depthwise_conv2d"
+    name = "arm_mve_one_s8"
+    specialised = True
+    exact = True
+    keys = frozenset({"arm_mve"})
+    strided = True
+
+    @override
+    def refuses(self, node: Node, target: Target) -> str | None:
+        reason = packing.refusal(node, Precision.INT8, op.AXIS) or _geometry(node)
+        if reason is not None:
+            return reason
+        try:
+            return eights_refusal(_epilogue(node, taps(node)))
+        except UnsupportedNodeError as error:
+            return str(error)
+
+    @override
+    def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
+        """Channels are packed before their results are written; those of two blocks are packed again after that."""
+        x, y = packing.view(inputs), outputs[0]
+        return -x.channels % EIGHT if x.contiguous and y.contiguous else None
+
+    @override
+    def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
+        x, y, found = packing.view(inputs), outputs[0], taps(node)
+        lines, result = found.lines(x.row_stride, x.pixel_stride), _epilogue(node, found)
+        order = eights(x.channels).reshape(-1)
+        weights = stream(lines.packed(_matrix(node, found))[order], result.rows[:, order])
+        params: dict[str, Literal] = {
+            "channels": x.channels,
+            "lines": lines.count,
+            "taps": lines.taps,
+            "reads": lines.reads(x),
+            "first": lines.first,
+            "tap": lines.tap,
+            "line": lines.line,
+            "image": node.input(INPUT).shape[1] * x.row_stride,
+            "result": y.row_stride,
+            "parts": reach(1, lines.parts, 0, _UNROLLED),
+            "epilogue": result.params,
+        }
+        return KernelCall(
+            header="arm_mve/depthwise_one_window.h",
+            function="aboard_depthwise_one_window_mve",
+            params_type="aboard_depthwise_one_window_mve_t",
+            params=params,
+            arguments=(
+                InputArg(INPUT, "const int8_t *"),
+                OutputArg(0, "int8_t *"),
+                ConstantArg(PackedConstant("weights", weights, align=CHUNK)),
+                ScratchArg(Scratch(_WORD_BYTES * lines.words, align=CHUNK), "int8_t *"),
+            ),
+            rows=y.rows,
+            slow_epilogue=not result.is_single,
+            loops=loops.UNIT * node.output.shape[0] * _of_image(lines, x, result),
+            # Parameters are immediates in instructions, so layers cannot share code.
+            code_key=repr(params),
+        )
+
+
+def _geometry(node: Node) -> str | None:
+    if node.output.shape[1:3] != (1, 1):
+        return "is for one result per channel and image"
+    if op.depth_multiplier(node) != 1:
+        return "is for a depth multiplier of 1"
+    channels, found = node.output.shape[3], taps(node)
+    if channels < BLOCK and channels != EIGHT:
+        return f"is for {EIGHT} channels, or for {BLOCK} or more"
+    if 0 in found.shape:
+        return "is for windows that reach the image"
+    if found.most_words > _MOST_WORDS:
+        return f"is for windows of at most {_MOST_WORDS} words of {_WORD} taps in a row"
+    return None
+
+
+def _of_image(lines: Lines, x: View, result: EpilogueMve) -> int:
+    """Returns the instructions of an image."""
+    strips, blocks = loops.over(x.channels, BLOCK), len(eights(x.channels))
+    runs = reach(1, lines.parts, 0, _UNROLLED)["rows"]
+    looped = 3 * runs + 3 if runs > 1 else 0
+    whole, rest = divmod(lines.taps, _WORD)
+    far, some = lines.reads(x) == _FAR, x.channels < BLOCK
+    masked = (1 + lines.taps if far else 1 + whole + rest) if some else 0
+    stores = _LANES * (whole + (rest > 0))
+    line = lines.taps * (2 if far else 1) + stores + masked + (2 + whole if whole else 0) + _LINE
+    each = of_eight_results(result) + _PART * lines.parts + looped
+    return _IMAGE + strips * (lines.count * line + _STRIP) + blocks * each
