@@ -8,18 +8,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import aboard
 from aboard.kernels.select import strategy
 from emulator.test_arm_mve import BATCH, BOARD, check
-from support import one_window_layers, oracle
+from support import one_window_layers, oracle, plain_builds
 from support.examples import beyond_the_simplest, either, without_shrinking
 from support.one_window_layers import NAME
+from support.plain_builds import LEVELS, Build
 from support.preferred import preferred
 from support.tflite_builder import ModelBuilder
 from support.weighted_models import Layer
+
+WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Werror")
 
 
 @without_shrinking(either(6, 1))
@@ -69,3 +73,15 @@ def test_slices_of_wider_tensors(tmp_path: Path) -> None:
     with project.session() as device:
         for number, (model, x) in enumerate(cases):
             np.testing.assert_array_equal(device.run(x, model=f"m{number}"), oracle.tflm(model, x)[0])
+
+
+@pytest.mark.parametrize("level", either(LEVELS, LEVELS[::2]))
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_every_form_compiles_at_every_level(compiler: str, level: str, tmp_path: Path) -> None:
+    with strategy.forced(preferred(NAME)):
+        for number, layer in enumerate(one_window_layers.chosen()[1::7]):
+            module = aboard.compile(layer.model(), target=f"c -hardware={BOARD}", name="model")
+            (tmp_path / str(number)).mkdir()
+            plain_builds.compile_model(
+                module, Build("cortex-m55", compiler, (level,)), tmp_path / str(number), WARNINGS
+            )

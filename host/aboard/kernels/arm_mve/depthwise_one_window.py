@@ -51,8 +51,9 @@ _MAX_APART = 508
 #: ABOARD_ONE_WINDOW_WORDS, ABOARD_ONE_WINDOW_BYTES and ABOARD_ONE_WINDOW_FAR.
 _WORDS, _BYTES, _FAR = range(3)
 
-#: Instructions of a part of eight channels; around a strip, around a line of taps, and around an image.
-_PART, _STRIP, _LINE, _IMAGE = 24, 20, 3, 12
+#: Instructions of a part of eight channels; around a line of taps, around a strip, with those that find the last one,
+#: around an image, and around all.
+_PART, _LINE, _STRIP, _LAST, _IMAGE, _CALL = 24, 3, 10, 6, 12, 33
 
 
 @dataclass(frozen=True)
@@ -238,7 +239,7 @@ class MveOneS8(Implementation):
             ),
             rows=y.rows,
             slow_epilogue=not result.is_single,
-            loops=loops.UNIT * node.output.shape[0] * _of_image(lines, x, result),
+            loops=loops.UNIT * (node.output.shape[0] * _of_image(lines, x, result) + _CALL),
             # Parameters are immediates in instructions, so layers cannot share code.
             code_key=repr(params),
         )
@@ -269,5 +270,5 @@ def _of_image(lines: Lines, x: View, result: EpilogueMve) -> int:
     masked = (1 + lines.taps if far else 1 + whole + rest) if some else 0
     stores = _LANES * (whole + (rest > 0))
     line = lines.taps * (2 if far else 1) + stores + masked + (2 + whole if whole else 0) + _LINE
-    each = of_eight_results(result) + _PART * lines.parts + looped
-    return _IMAGE + strips * (lines.count * line + _STRIP) + blocks * each
+    strip = lines.count * line + _STRIP + (_LAST if strips > 2 and x.channels % BLOCK else 0)
+    return _IMAGE + strips * strip + blocks * (of_eight_results(result) + _PART * lines.parts + looped)
