@@ -75,14 +75,14 @@ def chosen() -> list[Layer]:
     """Returns layers of every number of words and parts, ways of reading taps, and rests of channels."""
     layers = [
         one_window((taps, 1), (taps, 1), _CHANNELS[number % len(_CHANNELS)], batch=1 + number % 2)
-        for number, taps in enumerate([1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 15, 16, 17, 21, 32, 33, 48, 64, 65, 80, 97, 128])
+        for number, taps in enumerate([5, 6, 7, 8, 9, 12, 13, 15, 16, 17, 21, 32, 33, 48, 64, 65, 80, 97, 128])
     ]
     layers += [one_window((1, taps), (1, taps), channels) for taps, channels in ((7, 30), (20, 8), (66, 24))]
     layers += [
         one_window((3, 5), (3, 5), 40),  # rows without gaps
         one_window((5, 4), (5, 3), 31, strides=(1, 2)),  # rows of an image that is wider
         one_window((4, 4), (9, 7), 25, "SAME", strides=(4, 5), batch=2),  # most taps are padding
-        one_window((3, 1), (3, 1), 128), one_window((9, 1), (9, 1), 120),  # words
+        one_window((6, 1), (6, 1), 128), one_window((9, 1), (9, 1), 120),  # words
         one_window((6, 1), (6, 1), 129), one_window((5, 1), (5, 1), 600),  # bytes that are far
         one_window((5, 70), (5, 1), 8, strides=(1, 70)), one_window((5, 16), (5, 1), 8, strides=(1, 16)),
         one_window((13, 1), (5, 1), 30, dilations=(3, 1)), one_window((5, 9), (3, 3), 16, dilations=(2, 4)),

@@ -5,6 +5,7 @@ Every depthwise layer of a streaming network is one: its window is what the laye
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -41,6 +42,9 @@ from aboard.target import Target
 
 #: Taps of a word, words that an instruction multiplies, and bytes of a word of all channels of a strip.
 _WORD, _LANES, _WORD_BYTES = 4, 4, 64
+
+#: Fewest taps of a window: `arm_mve_s8` computes fewer as fast, for a vector of sixteen channels each.
+_LEAST_TAPS = 5
 
 #: Most words of a window, and most parts of it without a loop.
 _MOST_WORDS, _UNROLLED = 32, 4
@@ -253,8 +257,8 @@ def _geometry(node: Node) -> str | None:
     channels, found = node.output.shape[3], taps(node)
     if channels < BLOCK and channels != EIGHT:
         return f"is for {EIGHT} channels, or for {BLOCK} or more"
-    if 0 in found.shape:
-        return "is for windows that reach the image"
+    if math.prod(found.shape) < _LEAST_TAPS:
+        return f"is for windows of at least {_LEAST_TAPS} taps in the image"
     if found.most_words > _MOST_WORDS:
         return f"is for windows of at most {_MOST_WORDS} words of {_WORD} taps in a row"
     return None
