@@ -124,6 +124,20 @@ ABOARD_INLINE void aboard_fully_connected_mve_eights(const aboard_fully_connecte
 
 #else
 
+/** The channel of a block of eight whose sum is the one of a number: even channels come first. */
+ABOARD_INLINE int32_t aboard_mve_eights_channel(int32_t sum) {
+    return sum < 4 ? 2 * sum : 2 * sum - 7;
+}
+
+/** Converts eight sums, even channels first as their constants [3][8], to eight results. */
+ABOARD_INLINE void aboard_mve_eights_epilogue(const aboard_mve_epilogue_t *f, const int32_t *sums,
+                                              const int32_t *constants, int8_t *y) {
+    for (int32_t i = 0; i < 8; ++i) {
+        y[aboard_mve_eights_channel(i)] =
+            aboard_mve_result(f, sums[i], constants[i], 0, constants[8 + i], constants[16 + i]);
+    }
+}
+
 /** The function above in C. */
 ABOARD_INLINE void aboard_fully_connected_mve_eights(const aboard_fully_connected_mve_t *p, const int8_t *x, int8_t *y,
                                                      const int8_t *weights) {
@@ -136,11 +150,7 @@ ABOARD_INLINE void aboard_fully_connected_mve_eights(const aboard_fully_connecte
         weights += 8 * ABOARD_MVE_CHUNK * p->reach.rows * p->reach.chunks;
         memcpy(constants + 8, weights, 16 * sizeof(constants[0]));
         weights += 16 * sizeof(constants[0]);
-        for (int32_t i = 0; i < 8; ++i) {
-            const int32_t channel = i < 4 ? 2 * i : 2 * i - 7;
-            y[n + channel] =
-                aboard_mve_result(&p->epilogue, sums[i], constants[i], 0, constants[8 + i], constants[16 + i]);
-        }
+        aboard_mve_eights_epilogue(&p->epilogue, sums, constants, y + n);
     }
 }
 

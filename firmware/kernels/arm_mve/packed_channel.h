@@ -71,8 +71,9 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
         : [step] "i"(step_bytes), [count] "r"(count) \
         : "lr", "q0", "q1", "q2", "q3", "cc", "memory")
 
-/** Four pixels, or fewer, and their words. */
-#define ABOARD_DEPTHWISE_PACKED_PIXEL_AT(t, vector) "vldrw" t ".u32 " vector ", [%[x]], %[apart]\n\t"
+/** Loads a pixel and advances to the next one: words, or bytes anywhere. */
+#define ABOARD_DEPTHWISE_PACKED_WORDS_AT(t, vector) "vldrw" t ".u32 " vector ", [%[x]], %[apart]\n\t"
+#define ABOARD_DEPTHWISE_PACKED_BYTES_AT(t, vector) "vldrb" t ".u8 " vector ", [%[x]], %[apart]\n\t"
 
 #define ABOARD_DEPTHWISE_PACKED_STORE \
     "vst40.8 {q0, q1, q2, q3}, [%[to]]\n\t" \
@@ -80,8 +81,9 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
     "vst42.8 {q0, q1, q2, q3}, [%[to]]\n\t" \
     "vst43.8 {q0, q1, q2, q3}, [%[to]]!\n\t"
 
-/** Packs a line whose pixels follow each other in words; for some channels `begin` sets a predicate, and `t` uses it. */
-#define ABOARD_DEPTHWISE_PACKED_LINE(begin, four, one, t, predicate) \
+/** Packs the pixels of a line, which `load` reads, four to a word. For some channels `begin` sets a predicate; `four` and
+ * `one` precede as many loads, and `t` is part of their name. */
+#define ABOARD_DEPTHWISE_PACKED_LINE(begin, four, one, t, load, pixels, distance, predicate) \
     __asm__ volatile( \
         begin \
         ".if %c[words]\n\t" \
@@ -89,30 +91,35 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
         "dls lr, lr\n\t" \
         "1:\n\t" \
         four \
-        ABOARD_DEPTHWISE_PACKED_PIXEL_AT(t, "q0") \
-        ABOARD_DEPTHWISE_PACKED_PIXEL_AT(t, "q1") \
-        ABOARD_DEPTHWISE_PACKED_PIXEL_AT(t, "q2") \
-        ABOARD_DEPTHWISE_PACKED_PIXEL_AT(t, "q3") \
+        load(t, "q0") \
+        load(t, "q1") \
+        load(t, "q2") \
+        load(t, "q3") \
         ABOARD_DEPTHWISE_PACKED_STORE \
         "le lr, 1b\n\t" \
         ".endif\n\t" \
         ".if %c[rest]\n\t" \
         one \
-        ABOARD_DEPTHWISE_PACKED_PIXEL_AT(t, "q0") \
+        load(t, "q0") \
         ".if %c[rest] > 1\n\t" \
         one \
-        ABOARD_DEPTHWISE_PACKED_PIXEL_AT(t, "q1") \
+        load(t, "q1") \
         ".endif\n\t" \
         ".if %c[rest] > 2\n\t" \
         one \
-        ABOARD_DEPTHWISE_PACKED_PIXEL_AT(t, "q2") \
+        load(t, "q2") \
         ".endif\n\t" \
         ABOARD_DEPTHWISE_PACKED_STORE \
         ".endif" \
         : [x] "+r"(x), [to] "+r"(to) \
-        : [apart] "i"(p->along.in_stride), [words] "i"(p->along.inputs / 4), [rest] "i"(p->along.inputs % 4), \
-          [some] predicate \
+        : [apart] distance, [words] "i"((pixels) / 4), [rest] "i"((pixels) % 4), [some] predicate \
         : "lr", "q0", "q1", "q2", "q3", ABOARD_MVE_PREDICATE "cc", "memory")
+
+/** The same for channels that are no whole block, and for those that are. */
+#define ABOARD_DEPTHWISE_PACKED_LINE_SOME(load, pixels, distance, predicate) \
+    ABOARD_DEPTHWISE_PACKED_LINE("vmsr p0, %[some]\n\t", "vpstttt\n\t", "vpst\n\t", "t", load, pixels, distance, predicate)
+#define ABOARD_DEPTHWISE_PACKED_LINE_WHOLE(load, pixels, distance) \
+    ABOARD_DEPTHWISE_PACKED_LINE("", "", "", "", load, pixels, distance, "i"(0))
 
 /** All instructions for channels of one line, or of two. */
 #define ABOARD_DEPTHWISE_PACKED_RUN(text, length) \
@@ -156,9 +163,10 @@ ABOARD_INLINE void aboard_depthwise_packed_pack_steps(const int8_t *a, int32_t a
 ABOARD_INLINE void aboard_depthwise_packed_pack_line(const aboard_depthwise_packed_mve_t *p, const int8_t *x,
                                                      uint32_t some, int8_t *to) {
     if (p->channels % ABOARD_DEPTHWISE_PACKED_BLOCK != 0) {
-        ABOARD_DEPTHWISE_PACKED_LINE("vmsr p0, %[some]\n\t", "vpstttt\n\t", "vpst\n\t", "t", "r"(some));
+        ABOARD_DEPTHWISE_PACKED_LINE_SOME(ABOARD_DEPTHWISE_PACKED_WORDS_AT, p->along.inputs, "i"(p->along.in_stride),
+                                          "r"(some));
     } else {
-        ABOARD_DEPTHWISE_PACKED_LINE("", "", "", "", "i"(0));
+        ABOARD_DEPTHWISE_PACKED_LINE_WHOLE(ABOARD_DEPTHWISE_PACKED_WORDS_AT, p->along.inputs, "i"(p->along.in_stride));
     }
 }
 

@@ -14,7 +14,6 @@ from aboard.kernels import weights as packing
 from aboard.kernels.arm_mve import loops
 from aboard.kernels.arm_mve.conv2d import reach
 from aboard.kernels.arm_mve.epilogue import (
-    HIGH,
     LANES,
     LOW,
     EpilogueForm,
@@ -61,8 +60,8 @@ _MAX_BACK = 4095
 #: Most chunks whose addresses are offsets of loads, ABOARD_MVE_UNIFORM_NEAR.
 _NEAR = 7
 
-#: Instructions of a block of eight channels beside its sums.
-_ENDS = {EpilogueForm.SINGLE: 20, EpilogueForm.DOUBLE_RIGHT: 28, EpilogueForm.PRODUCTS: 22}
+#: Instructions of a block of eight channels beside its sums, those of its loop included.
+_ENDS = {EpilogueForm.SINGLE: 19, EpilogueForm.DOUBLE_RIGHT: 27, EpilogueForm.PRODUCTS: 21}
 
 #: Instructions around a sample, and around a block in C.
 _SAMPLE, _BLOCK = 10, 8
@@ -85,10 +84,10 @@ def pack_eights(matrix: Array, result: EpilogueMve) -> Array:
 
     Biases come before the weights, other constants after them.
     """
-    return _stream(matrix, result.rows)
+    return stream(matrix, result.rows)
 
 
-def _stream(matrix: Array, constants: Int64) -> Array:
+def stream(matrix: Array, constants: Int64) -> Array:
     """Returns weights [channels, inputs], after the first and before the other kinds of constants [kinds, channels]."""
     blocks = len(matrix) // BLOCK
     order = (np.arange(len(matrix)).reshape(blocks, BLOCK)[:, _EVEN_FIRST]).reshape(-1)
@@ -105,9 +104,20 @@ def _steps(matrix: Array) -> bool:
 
 
 def _in_eights(matrix: Array, result: EpilogueMve) -> bool:
-    """True if one loop computes all channels in blocks of eight: no limits, no left shift."""
-    limited = (result.params["low"], result.params["high"]) != (LOW, HIGH)
-    return _steps(matrix) and not limited and result.form is not EpilogueForm.DOUBLE
+    """True if one loop computes all channels in blocks of eight."""
+    return _steps(matrix) and eights_refusal(result) is None
+
+
+def eights_refusal(result: EpilogueMve) -> str | None:
+    """Returns why the epilogue of blocks of eight channels does not compute results, or None if it does."""
+    if loops.is_limited(result):
+        return "is for results without limits"
+    return "is for multipliers below 1" if result.form is EpilogueForm.DOUBLE else None
+
+
+def of_eight_results(result: EpilogueMve) -> int:
+    """Returns the instructions of a block of eight channels beside its sums, those of its loop included."""
+    return _ENDS[result.form]
 
 
 def _blocks(matrix: Array, channels: int) -> Array:
@@ -176,7 +186,7 @@ def _of_sample(node: Node, result: EpilogueMve, *, eights: bool) -> int:
     copied = _SAMPLE + (loops.copied_looped(inputs) if inputs % CHUNK else 0)
     sums = 17 * chunks + (3 * _runs(chunks) if chunks > UNROLLED else 0)
     if eights:
-        return copied + channels // BLOCK * (sums + _ENDS[result.form])
+        return copied + channels // BLOCK * (sums + 1 + of_eight_results(result))
     whole, rest = divmod(channels, BLOCK)
     block = 2 * loops.of_block(0, 1, result) + sums + LANES + (BLOCK if chunks > UNROLLED else 0) + _BLOCK
     last = loops.of_block(loops.pair_sums(1, chunks), 1, result) + _BLOCK
@@ -223,7 +233,7 @@ def _uniform(node: Node, y: View, matrix: Array, result: UniformMve) -> KernelCa
         arguments=(
             InputArg(INPUT, "const int8_t *"),
             OutputArg(0, "int8_t *"),
-            ConstantArg(PackedConstant("weights", _stream(matrix, result.biases[None]), align=CHUNK)),
+            ConstantArg(PackedConstant("weights", stream(matrix, result.biases[None]), align=CHUNK)),
             _sample(matrix),
         ),
         rows=y.rows,
