@@ -14,7 +14,7 @@ from aboard.kernels.select import strategy
 from aboard.kernels.view import View
 from aboard.tuning.choice import GIVEN, ChosenPoint
 from support.dsp_device import check, rows_of
-from support.dsp_layers import COLUMN, DSP, PACKED, TARGET, window_layer
+from support.dsp_layers import COLUMN, DSP, ONE, PACKED, TARGET, window_layer
 from support.examples import either
 from support.preferred import preferred
 from support.weighted_models import Layer
@@ -114,3 +114,21 @@ def test_windows_of_one_column(opt: str) -> None:
     drawn[4].options = {**drawn[4].options, "FusedActivationFunction": "RELU_N1_TO_1"}
     with strategy.forced(preferred(COLUMN)):
         check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=[COLUMN])
+
+
+@pytest.mark.parametrize("opt", either(["balanced", "speed", "size"], ["balanced", "size"]))
+def test_one_window(opt: str) -> None:
+    # Taps modulo four, by both roundings; last channels that are computed twice; rows, columns, dilation.
+    drawn = [
+        dataclasses.replace(window_layer((taps, 1, channels), (taps, 1), padding="VALID"), zero_point_out=zero_point)
+        for zero_point in (-128, 5)
+        for taps, channels in [(2, 4), (3, 5), (4, 6), (5, 7), (6, 8), (7, 30), (8, 12), (9, 60), (15, 32), (21, 9)]
+    ]
+    drawn += [window_layer((5, 5, 6), (5, 5), padding="VALID"), window_layer((9, 9, 4), (5, 5), 1, 2, padding="VALID")]
+    drawn += [window_layer((2, 2, 7), (3, 3), 2), window_layer((3, 2, 5), (9, 3), 3)]
+    drawn[4].options = {**drawn[4].options, "FusedActivationFunction": "RELU_N1_TO_1"}
+    drawn[15].zero_every, drawn[16].outlier = 3, 2**30
+    for layer in drawn[18:22]:
+        layer.shape_in, layer.shape_out = (2, *layer.shape_in[1:]), (2, *layer.shape_out[1:])
+    with strategy.forced(preferred(ONE)):
+        check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=[ONE])

@@ -161,6 +161,34 @@ def one_column(draw: st.DrawFn) -> Layer:
 
 
 @st.composite
+def one_window(draw: st.DrawFn) -> Layer:
+    """Draws a depthwise layer that `dsp_one_s8` takes: one window, as large as an image, larger or smaller."""
+    rows, cols = draw(st.sampled_from([(1, 40), (2, 7), (6, 1)]).flatmap(lambda most: st.tuples(*map(_upto, most))))
+    if draw(st.booleans()):
+        rows, cols = cols, rows
+    dilation, padding = draw(st.sampled_from([1, 1, 1, 2])), draw(st.sampled_from(["SAME", "VALID"]))
+    reach = (rows - 1) * dilation + 1, (cols - 1) * dilation + 1
+    if padding == "VALID":
+        # Pixels behind the only window.
+        stride = 1 if dilation > 1 else draw(st.integers(1, 3))
+        size = [n + draw(st.integers(0, stride - 1)) for n in reach]
+    else:
+        size = [draw(st.integers(1, n)) for n in reach]
+        stride = max(size)
+        dilation = 1 if stride > 1 else dilation
+    layer = window_layer((*size, draw(st.integers(4, 13))), (rows, cols), stride, dilation, padding)
+    batch = draw(st.integers(1, 3))
+    layer.shape_in, layer.shape_out = (batch, *layer.shape_in[1:]), (batch, *layer.shape_out[1:])
+    layer = _finished(draw, layer)
+    assume(refusal(layer, ONE) is None)
+    return layer
+
+
+def _upto(most: int) -> st.SearchStrategy[int]:
+    return st.integers(1, most)
+
+
+@st.composite
 def _convolution(draw: st.DrawFn) -> Layer:
     padding, window = draw(st.sampled_from(["SAME", "VALID"])), [draw(st.integers(1, 4)) for _ in range(2)]
     strides, dilations = [draw(st.integers(1, 2)) for _ in range(2)], [draw(st.sampled_from([1, 1, 1, 2]))] * 2

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from aboard.ir import Array, Node
-from aboard.kernels import weights as packing
 from aboard.kernels.view import View
 from aboard.ops import depthwise_conv2d as op
 from aboard.ops.conv2d import attributes, window
@@ -65,12 +64,11 @@ class Taps:
             return Lines(1, rows * cols, first, tap, 0)
         return Lines(rows, cols, first, tap, row)
 
-    def matrix(self, node: Node) -> Array:
-        """Returns the weights of the taps, [channels, taps]."""
-        matrix = packing.matrix(node, op.AXIS)
-        windows = matrix.reshape(len(matrix), *window(node))
+    def kept(self, node: Node, weights: Array) -> Array:
+        """Returns the weights of the taps, [channels, taps], of those of all taps of a node."""
+        windows = weights.reshape(len(weights), *window(node))
         rows, cols = (slice(each.start, each.stop) for each in (self.rows[1], self.cols[1]))
-        return np.ascontiguousarray(windows[:, rows, cols]).reshape(len(matrix), -1)
+        return np.ascontiguousarray(windows[:, rows, cols]).reshape(len(weights), -1)
 
 
 def refusal(node: Node) -> str | None:

@@ -101,8 +101,12 @@ def eights(channels: int) -> Array:
     return np.delete(found, -2, axis=0) if 0 < channels % BLOCK <= EIGHT else found
 
 
+def _matrix(node: Node, found: Taps) -> Array:
+    return found.kept(node, packing.matrix(node, op.AXIS))
+
+
 def _epilogue(node: Node, found: Taps) -> EpilogueMve:
-    return epilogue(node, found.matrix(node), packing.bias(node), attributes(node).activation, op.AXIS)
+    return epilogue(node, _matrix(node, found), packing.bias(node), attributes(node).activation, op.AXIS)
 
 
 @implements
@@ -137,7 +141,7 @@ class MveOneS8(Implementation):
         x, y, found = packing.view(inputs), outputs[0], one_window.taps(node)
         lines, result = found.lines(x), _epilogue(node, found)
         order = eights(x.channels).reshape(-1)
-        weights = stream(packed(lines, found.matrix(node))[order], result.rows[:, order])
+        weights = stream(packed(lines, _matrix(node, found))[order], result.rows[:, order])
         params: dict[str, Literal] = {
             "channels": x.channels,
             "lines": lines.count,
