@@ -86,6 +86,12 @@ def test_images_with_every_number_of_last_results() -> None:
     check([(layer.model(), layer.input()) for layer in mve_layers.shared_images()])
 
 
+@pytest.mark.parametrize(("first", "toolchain"), [(0, "arm-none-eabi-gcc"), (1, "arm-none-eabi-gcc"), (0, "zig")])
+def test_columns_of_few_results(first: int, toolchain: str) -> None:
+    # Every other model is for speed.
+    check([(layer.model(), layer.input()) for layer in mve_layers.columns()[first:]], toolchain=toolchain)
+
+
 @pytest.mark.parametrize("toolchain", ["arm-none-eabi-gcc", "zig"])
 def test_images_whose_channels_are_packed_four_at_a_time(toolchain: str) -> None:
     def rule(explained: strategy.Explanation) -> Implementation:

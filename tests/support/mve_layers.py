@@ -224,6 +224,24 @@ def shared_images() -> list[Layer]:
     return layers
 
 
+def columns() -> list[Layer]:
+    """Returns depthwise layers of one column with one to four groups of results, whole, half and with fewer left over."""
+    taps = [3, 5, 10, 13, 1]
+    layers = [
+        depthwise((results + taps[results % 5] - 1, 1), (taps[results % 5], 1), (16, 20, 32)[results % 3], "VALID")
+        for results in range(1, 36)
+    ]
+    for number, layer in enumerate(layers):
+        if number % 2:
+            layer.zero_point_out, layer.options = -128, {**layer.options, "FusedActivationFunction": "RELU"}
+        else:
+            layer.zero_point_out = (-7, 0, 127)[number % 3]
+    twice = depthwise((12, 1), (4, 1), 16, "VALID")
+    twice.shape_weights, twice.shape_out = (1, 4, 1, 32), (2, 9, 1, 32)
+    twice.options = {**twice.options, "DepthMultiplier": 2}
+    return [*layers, twice]
+
+
 def images_of_few_lines() -> list[Layer]:
     """Returns depthwise layers whose lines are packed all together: one to three strips, any rest of four pixels."""
     sizes = [(25, 5), (4, 1), (5, 2), (6, 3), (7, 4), (10, 6), (3, 9), (2, 14)]

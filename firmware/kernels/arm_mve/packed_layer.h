@@ -48,14 +48,16 @@ typedef struct {
     aboard_depthwise_packed_axis_t along;  /**< Axis of consecutive words. */
     int32_t form;                          /**< ABOARD_DEPTHWISE_PACKED_FOUR, _ONE, _ONE_AXIS or _PARTS. */
     int32_t lines;                         /**< Lines of results across that are computed together: 2, or 1. */
-    int32_t slab;       /**< Number of such groups of lines that are packed before any is computed. */
-    int32_t shared;     /**< 1: all lines of a channel are one run of instructions, which share groups of results; form
-                             FOUR with a single rounding, in a slab of the whole image. */
-    int32_t columns;    /**< 1: lines across are few, and are packed together, see packed_columns.h. */
-    int32_t near;       /**< 1: form ONE_AXIS, pixels along are aligned, and a load can advance to the next. */
-    int32_t pairs;      /**< 1: two groups of results in a loop, for speed; 0 in the form PARTS. */
-    int32_t stripes;    /**< 1: lines are rows, and a call computes some of them; 0: a call computes all lines. */
-    aboard_view_t in;   /**< For stripes: any view of one image. */
+    int32_t slab;     /**< Number of such groups of lines that are packed before any is computed. */
+    int32_t shared;   /**< 1: all lines of a channel are one run of instructions, which share groups of results; form
+                           FOUR with a single rounding, in a slab of the whole image. */
+    int32_t columns;  /**< 1: lines across are few, and are packed together, see packed_columns.h. */
+    int32_t near;     /**< 1: form ONE_AXIS, pixels along are aligned, and a load can advance to the next. */
+    int32_t column;   /**< 1: form ONE_AXIS of whole images with at most four groups of results, which are one after the
+                           other without a loop. */
+    int32_t pairs;    /**< 1: two groups of results in a loop, for speed; 0 in the form PARTS. */
+    int32_t stripes;  /**< 1: lines are rows, and a call computes some of them; 0: a call computes all lines. */
+    aboard_view_t in; /**< For stripes: any view of one image. */
     aboard_view_t out;  /**< For stripes: any view of one image. */
     int32_t images;     /**< Number of images in the batch. */
     int32_t image_in;   /**< Bytes from one image of the input to the next. */
@@ -177,8 +179,9 @@ ABOARD_INLINE void aboard_depthwise_packed_fill(const aboard_depthwise_packed_mv
     const int32_t pitch = aboard_depthwise_packed_pitch(p);
     ABOARD_UNROLL(4)
     for (int32_t i = 0; i < 4; ++i) {
-        /* Loads add their step before they read. */
-        table->words[i] = (uint32_t)((i * p->along.dilation - aboard_depthwise_packed_step(p)) * pitch);
+        /* Loads add their step before they read; in a column, the first one of a channel adds a word. */
+        const int32_t added = p->column ? aboard_depthwise_packed_word(p) : aboard_depthwise_packed_step(p) * pitch;
+        table->words[i] = (uint32_t)(i * p->along.dilation * pitch - added);
     }
     ABOARD_UNROLL(8)
     for (int32_t lane = 0; lane < 8; ++lane) {

@@ -220,10 +220,13 @@ class MveS8(Implementation):
         if chosen is not None and y.stripe_height > 0 and self._keeps_rows(node):
             work = self._loops(node, x, chosen, result, pairs=False)
             return packed_stripes.lowered(node, x, y, records.pack(chosen, matrix, result), result, work)
-        pairs = packed.in_pairs(node, found, flash_price(target))
+        column = not stripes and packed.in_column(node, found, result, flash_price(target))
+        pairs = not column and packed.in_pairs(node, found, flash_price(target))
         words = packed.words(found, x, few=self._packs_few and not stripes)
         wide = records.is_wide(matrix, result)
-        params = packed.params(node, found, x, y, result, stripes=stripes, pairs=pairs, words=words, wide=wide)
+        params = packed.params(
+            node, found, x, y, result, stripes=stripes, column=column, pairs=pairs, words=words, wide=wide
+        )
         scratch = packed.scratch_bytes(found, x, stripes=stripes, words=words)
         return KernelCall(
             header=packed.HEADER,
@@ -238,19 +241,23 @@ class MveS8(Implementation):
             ),
             rows=y.rows,
             slow_epilogue=not result.is_single,
-            loops=self._loops(node, x, found, result, pairs=pairs),
+            loops=self._loops(node, x, found, result, pairs=pairs, column=column),
             step_rows=1 if stripes else y.rows,
             # Parameters are immediates in instructions, so layers cannot share code.
             code_key=repr(params),
         )
 
-    def _loops(self, node: Node, x: View, found: PackedGeometry, result: EpilogueMve, *, pairs: bool) -> int:
+    def _loops(
+        self, node: Node, x: View, found: PackedGeometry, result: EpilogueMve, *, pairs: bool, column: bool = False
+    ) -> int:
         """Returns the work that `growth` is a factor of: of the whole image, if the same function computes it."""
         chosen = self._chosen(node)
         whole = found if chosen is None or chosen.function != found.function else chosen
         columns, near = packed.in_columns(whole, x), packed.is_near(whole, x)
         words = packed.words(whole, x, few=self._packs_few)
-        return depthwise_loops.of_packed(node, x, whole, result, words, pairs=pairs, columns=columns, near=near)
+        return depthwise_loops.of_packed(
+            node, x, whole, result, words, column=column, pairs=pairs, columns=columns, near=near
+        )
 
 
 def _in_stripes(*views: View) -> bool:

@@ -7,7 +7,7 @@ from math import ceil, prod
 from aboard.ir import Node
 from aboard.kernels.arm_mve import loops
 from aboard.kernels.arm_mve.epilogue import HIGH, LOW, EpilogueForm, EpilogueMve
-from aboard.kernels.arm_mve.packed_layer import BLOCK, MOST_STEP, PART, ImageAxis, PackedGeometry, Packing
+from aboard.kernels.arm_mve.packed_layer import BLOCK, MOST_STEP, PART, RESULTS, ImageAxis, PackedGeometry, Packing
 from aboard.kernels.view import View
 from aboard.ops.conv2d import attributes, window
 from aboard.ops.weighted import INPUT
@@ -19,6 +19,9 @@ _CONSTANTS, _NEXT, _PASS, _BLOCK = 7, 6, 6, 20
 
 #: Instructions of a loop over groups of results, which a single group does without.
 _LOOP = 3
+
+#: Instructions of the other four of eight sums beside their second rounding: a load, products, and two moves.
+_HALF = 7
 
 #: Loads of pixels for eight results of one line.
 _LOADS = {Packing.FOUR: 4, Packing.ONE: 8, Packing.ONE_AXIS: 2}
@@ -44,6 +47,19 @@ _SCALED = {EpilogueForm.SINGLE: 4, EpilogueForm.DOUBLE_RIGHT: 8, EpilogueForm.DO
 _NARROWED = {EpilogueForm.SINGLE: 2, EpilogueForm.DOUBLE_RIGHT: 7, EpilogueForm.PRODUCTS: 5}
 
 
+def saved_by_column(found: PackedGeometry, result: EpilogueMve) -> int:
+    """Returns the instructions of a channel that its groups of results do not take without a loop.
+
+    They are those of the loop, of the way back to the first words and from the last whole group, and the other half of
+    a last group of at most four results.
+    """
+    whole, rest = divmod(found.along.outputs, RESULTS)
+    half = _HALF + _NARROWED[result.form] // 2 + (0 if result.is_single else 2)
+    return (
+        (1 + 2 * whole if whole > 1 else 0) + 2 + (whole > 0 and rest == 0) + (half if 0 < rest <= RESULTS // 2 else 0)
+    )
+
+
 def of_packed(
     node: Node,
     x: View,
@@ -51,6 +67,7 @@ def of_packed(
     result: EpilogueMve,
     words: int,
     *,
+    column: bool,
     pairs: bool,
     columns: bool,
     near: bool,
@@ -63,6 +80,7 @@ def of_packed(
         found: The geometry of its pixels.
         result: The epilogue of its sums.
         words: Words per place of a strip.
+        column: True if groups of results have no loop.
         pairs: True if a loop computes two groups of results.
         columns: True if all lines across are packed together.
         near: True if loads advance their address from pixel to pixel of the form ONE_AXIS.
@@ -71,7 +89,8 @@ def of_packed(
     blocks = ceil(x.channels / words)
     # With a multiplier, instructions run over the results of a channel.
     runs = (blocks if channels == x.channels else x.channels) * _runs(found)
-    computed = channels * _of_channel(found, result, pairs=pairs) + runs * _BLOCK
+    channel = _of_channel(found, result, pairs=pairs) - (saved_by_column(found, result) if column else 0)
+    computed = channels * channel + runs * _BLOCK
     pixels = min(found.along.inputs, found.places - found.along.pad)
     if columns:
         each = min(found.across.inputs, 8 - found.across.pad) + 4 * found.passes

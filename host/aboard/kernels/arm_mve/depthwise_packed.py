@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from aboard.ir import Node
+from aboard.kernels.arm_mve import depthwise_loops
 from aboard.kernels.arm_mve.conv2d_four_pixels import aligned
 from aboard.kernels.arm_mve.epilogue import EpilogueForm, EpilogueMve
 from aboard.kernels.arm_mve.packed_layer import (
@@ -21,6 +22,7 @@ from aboard.kernels.arm_mve.packed_layer import (
     GROUP,
     PACK,
     PART,
+    RESULTS,
     ImageAxis,
     PackedGeometry,
     Packing,
@@ -184,6 +186,22 @@ def in_pairs(node: Node, found: PackedGeometry, price: float) -> bool:
     return saved >= price * GROUP[found.packing] * _INSTRUCTION
 
 
+def in_column(node: Node, found: PackedGeometry, result: EpilogueMve, price: float) -> bool:
+    """True if all groups of results of a channel are worth their flash without a loop.
+
+    Args:
+        node: A depthwise convolution.
+        found: Its geometry.
+        result: The epilogue of its sums.
+        price: Instructions that a byte of flash must save.
+    """
+    if not found.may_be_column:
+        return False
+    saved = math.prod(node.output.shape[::3]) * depthwise_loops.saved_by_column(found, result)
+    more = max(found.along.outputs // RESULTS - 1, 0)
+    return saved >= price * more * GROUP[found.packing] * _INSTRUCTION
+
+
 def viewed(node: Node, found: PackedGeometry, y: View) -> PackedGeometry | None:
     """Returns `found`, or if it does not fit the view of the result, the cheapest geometry that copies as much."""
     if found.fits(y):
@@ -253,14 +271,16 @@ def params(
     result: EpilogueMve,
     *,
     stripes: bool,
+    column: bool,
     pairs: bool,
     words: int,
     wide: bool,
 ) -> dict[str, Literal]:
     """Returns the fields of `aboard_depthwise_packed_mve_t`.
 
-    With `stripes`, a call computes some rows; with `pairs`, a loop computes two groups of results; `words` channels are
-    packed at once; sums are `wide` if they may have more than 23 bits and a sign.
+    With `stripes`, a call computes some rows; in a `column`, groups of results have no loop; with `pairs`, a loop
+    computes two of them; `words` channels are packed at once; sums are `wide` if they may have more than 23 bits and a
+    sign.
     """
     shape = node.input(INPUT).shape
     return {
@@ -272,6 +292,7 @@ def params(
         "shared": int(found.shared),
         "columns": int(not stripes and in_columns(found, x)),
         "near": int(is_near(found, x)),
+        "column": int(column),
         "pairs": int(pairs),
         "stripes": int(stripes),
         "in": x.literal(),

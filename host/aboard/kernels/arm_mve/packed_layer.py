@@ -23,6 +23,9 @@ _WHOLE_BYTES, MOST_WHOLE_BYTES = 6144, 32768
 #: Largest offset of eight scattered results.
 _MAX_SCATTER = 0xFFFF
 
+#: Results of a group, and most groups whose words are at offsets of loads.
+RESULTS, _MOST_GROUPS = 8, 4
+
 #: Instructions per channel and line outside of groups of eight results.
 CALL = 18
 
@@ -120,6 +123,11 @@ class PackedGeometry:
     def joined(self) -> bool:
         """True if all lines but a single last one are one run of instructions."""
         return self.whole and self.packing is not Packing.PARTS
+
+    @property
+    def may_be_column(self) -> bool:
+        """True if all groups of a channel can be computed without a loop over them, in an image of one line."""
+        return self.packing is Packing.ONE_AXIS and self.across.outputs == 1 and self.groups(1) <= _MOST_GROUPS
 
     @property
     def members(self) -> int:
