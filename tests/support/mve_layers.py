@@ -225,7 +225,7 @@ def shared_images() -> list[Layer]:
 
 
 def columns() -> list[Layer]:
-    """Returns depthwise layers of one column with one to four groups of results, whole, half and with fewer left over."""
+    """Returns depthwise layers of one column: one to four groups of results, whole, half, and with fewer left over."""
     taps = [3, 5, 10, 13, 1]
     layers = [
         depthwise((results + taps[results % 5] - 1, 1), (taps[results % 5], 1), (16, 20, 32)[results % 3], "VALID")
