@@ -253,6 +253,7 @@ class Implementation(ABC):
         by_rows: True if it can compute one row after another, with operands and results in rolling buffers
             (`View.buffer_rows`).
         exact: True if it computes nodes of both roundings (`aboard.ir.Rounding`), False for that of TFLite alone.
+        prices_code: True if it chooses among forms of its code by the price of flash.
         tuned: Values of knobs that replace its own choices for one node (`at`), and their origin.
         inference: Time of an inference of the node's model, roughly, which limits what a byte of flash must save
             (`select.price`); infinite if the model is not known.
@@ -267,6 +268,7 @@ class Implementation(ABC):
     align: ClassVar[int] = 1
     by_rows: ClassVar[bool] = False
     exact: ClassVar[bool] = False
+    prices_code: ClassVar[bool] = False
     tuned: ChosenPoint = ChosenPoint()
     inference: float = math.inf
 
@@ -290,6 +292,8 @@ class Implementation(ABC):
 
     def within(self, inference: float) -> Self:
         """Returns this implementation for the nodes of a model whose inference takes so long."""
+        if not self.prices_code:
+            return self
         known = copy.copy(self)
         known.inference = inference
         return known

@@ -110,6 +110,7 @@ class MveS8(Implementation):
     op = "conv2d"
     name = "arm_mve_s8"
     exact = True
+    prices_code = True
     keys = frozenset({"arm_mve"})
     strided = True
     by_rows = True

@@ -84,6 +84,7 @@ class MveS8(Implementation):
     op = "depthwise_conv2d"
     name = "arm_mve_s8"
     exact = True
+    prices_code = True
     keys = frozenset({"arm_mve"})
     strided = True
 

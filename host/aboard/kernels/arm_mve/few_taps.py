@@ -133,6 +133,7 @@ class MveFewS8(Convolution):
 
     name = "arm_mve_few_s8"
     exact = True
+    prices_code = True
     keys = frozenset({"arm_mve"})
     by_rows = True
 
