@@ -16,6 +16,7 @@ whose `step_rows` equals `rows` is only called for all rows at once.
 from __future__ import annotations
 
 import copy
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -252,7 +253,10 @@ class Implementation(ABC):
         by_rows: True if it can compute one row after another, with operands and results in rolling buffers
             (`View.buffer_rows`).
         exact: True if it computes nodes of both roundings (`aboard.ir.Rounding`), False for that of TFLite alone.
+        prices_code: True if it chooses among forms of its code by the price of flash.
         tuned: Values of knobs that replace its own choices for one node (`at`), and their origin.
+        inference: Time of an inference of the node's model, roughly, which limits what a byte of flash must save
+            (`select.price`); infinite if the model is not known.
     """
 
     op: ClassVar[str]
@@ -264,7 +268,9 @@ class Implementation(ABC):
     align: ClassVar[int] = 1
     by_rows: ClassVar[bool] = False
     exact: ClassVar[bool] = False
+    prices_code: ClassVar[bool] = False
     tuned: ChosenPoint = ChosenPoint()
+    inference: float = math.inf
 
     def alignment(self, node: Node) -> int:
         """Returns the alignment in bytes of offsets in an arena that operands and results of a node need."""
@@ -283,6 +289,14 @@ class Implementation(ABC):
         tuned = copy.copy(self)
         tuned.tuned = point
         return tuned
+
+    def within(self, inference: float) -> Self:
+        """Returns this implementation for the nodes of a model whose inference takes so long."""
+        if not self.prices_code:
+            return self
+        known = copy.copy(self)
+        known.inference = inference
+        return known
 
     def knob(self, name: str, default: int) -> int:
         """Returns the value of a knob: as tuned, else the implementation's own choice."""

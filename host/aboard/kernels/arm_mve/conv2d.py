@@ -110,6 +110,7 @@ class MveS8(Implementation):
     op = "conv2d"
     name = "arm_mve_s8"
     exact = True
+    prices_code = True
     keys = frozenset({"arm_mve"})
     strided = True
     by_rows = True
@@ -196,12 +197,12 @@ class MveS8(Implementation):
         lines = lines_at_once(node, x, y, target)
         if found is None:
             unrolled = self.knob("unroll", UNROLLED)
-            staged = self.knob("staged", int(_copies(node, x, y, flash_price(target)))) == 1
+            staged = self.knob("staged", int(_copies(node, x, y, flash_price(target, self.inference)))) == 1
             return _pixel_pairs(node, x, y, lines, matrix, result, unrolled, staged=staged)
         # Stripes follow another layer's, so that their rows in blocks may lie over those of the operand.
         follows = bool(x.table and y.table) and y.stripe_height > self.row_wise(node).rows
         staged = follows and four_pixels.may_stage(node, found)
-        found = replace(four_pixels.priced(node, found, y, result, flash_price(target)), staged=staged)
+        found = replace(four_pixels.priced(node, found, y, result, flash_price(target, self.inference)), staged=staged)
         return _four_pixels(node, x, y, lines, found, matrix, result)
 
 

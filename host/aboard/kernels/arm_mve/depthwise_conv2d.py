@@ -84,6 +84,7 @@ class MveS8(Implementation):
     op = "depthwise_conv2d"
     name = "arm_mve_s8"
     exact = True
+    prices_code = True
     keys = frozenset({"arm_mve"})
     strided = True
 
@@ -220,8 +221,9 @@ class MveS8(Implementation):
         if chosen is not None and y.stripe_height > 0 and self._keeps_rows(node):
             work = self._loops(node, x, chosen, result, pairs=False)
             return packed_stripes.lowered(node, x, y, records.pack(chosen, matrix, result), result, work)
-        column = not stripes and packed.in_column(node, found, result, flash_price(target))
-        pairs = not column and packed.in_pairs(node, found, flash_price(target))
+        price = flash_price(target, self.inference)
+        column = not stripes and packed.in_column(node, found, result, price)
+        pairs = not column and packed.in_pairs(node, found, price)
         words = packed.words(found, x, few=self._packs_few and not stripes)
         wide = records.is_wide(matrix, result)
         params = packed.params(

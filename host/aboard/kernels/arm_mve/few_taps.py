@@ -133,6 +133,7 @@ class MveFewS8(Convolution):
 
     name = "arm_mve_few_s8"
     exact = True
+    prices_code = True
     keys = frozenset({"arm_mve"})
     by_rows = True
 
@@ -170,7 +171,7 @@ class MveFewS8(Convolution):
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         x, y = packing.view(inputs), outputs[0]
-        run, result = _run(node, x, y, flash_price(target)), epilogue_of(node)
+        run, result = _run(node, x, y, flash_price(target, self.inference)), epilogue_of(node)
         params: dict[str, Literal] = {
             "shape": {**shape_params(node, x, y), "groups": 1},
             **run.params(),

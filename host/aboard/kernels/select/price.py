@@ -7,8 +7,11 @@ the prices. On a core whose cycles are not known, an instruction counts as a cyc
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from aboard import ops
+from aboard.ir import Node
 from aboard.target import Target
 
 
@@ -41,6 +44,24 @@ SHARE = 1 / (100 * 1024)
 #: Products of an instruction of the cores that the price of `balanced` holds for. A core with more products takes fewer
 #: cycles for an inference, of which a byte must then save fewer.
 _PRODUCTS = 2
+
+
+#: Instructions for a product of several and its loads, and for a result.
+_PRODUCT, _RESULT = 2.0, 3.0
+
+
+def inference(nodes: Sequence[Node], target: Target) -> float:
+    """Returns the instructions of an inference, roughly: what its products and its results take with fast kernels.
+
+    It limits the price of flash where a kernel chooses among its own forms, before the time of any kernel is known.
+
+    Args:
+        nodes: The nodes of the model.
+        target: The target of the code.
+    """
+    best = target.cpu.mac_instruction("int8")
+    each = _PRODUCT / (1 if best is None else best.macs)
+    return sum(each * ops.get(node.op).macs(node) + _RESULT * node.output.type.elements for node in nodes)
 
 
 def prices(target: Target) -> Prices:

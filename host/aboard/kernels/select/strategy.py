@@ -20,6 +20,7 @@ from aboard.ir.fingerprint import Fingerprint, Memo, fingerprint
 from aboard.kernels.contract import Implementation
 from aboard.kernels.registry import of
 from aboard.kernels.select.cost_model import KernelCost, cost, may_be_priced
+from aboard.kernels.select.price import inference
 from aboard.kernels.select.specific import generality
 from aboard.kernels.select.variants import Variant, VariantChoice
 from aboard.target import Target
@@ -179,16 +180,17 @@ def explain_each(
     """
     known = known or KnownNodes()
     keys = [fingerprint(node) for node in nodes]
+    time = inference(nodes, target)
     explained = []
     for index, (node, key) in enumerate(zip(nodes, keys, strict=True)):
         progress.report("choice of kernels", index, len(nodes))
-        candidates = known.candidates.get(key, partial(_candidates, node, target))
+        candidates = known.candidates.get(key, partial(_candidates, node, target, time))
         explained.append(Explanation(node, next((c for c in candidates if not c.refused), None), candidates))
     return _by_cost(explained, keys, target, budget, known)
 
 
-def _candidates(node: Node, target: Target) -> tuple[KernelCandidate, ...]:
-    found = [KernelCandidate(i, refusal(i, node, target)) for i in of(node.op)]
+def _candidates(node: Node, target: Target, time: float) -> tuple[KernelCandidate, ...]:
+    found = [KernelCandidate(i.within(time), refusal(i, node, target)) for i in of(node.op)]
     return tuple(sorted(found, key=lambda c: c.order))
 
 
