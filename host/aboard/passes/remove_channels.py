@@ -53,10 +53,13 @@ class RemoveChannels(Pass):
             found = list(_simpler(graph))
             for node, known, constants in found:
                 _rewrite(graph, node, known, constants)
-            if not found:
-                # Removal changes no value, so nothing becomes simpler by it.
-                shrink(graph, live_channels(graph, self.block))
+            if found:
+                continue
+            live = live_channels(graph, self.block)
+            if not live:
                 return
+            # Removal changes no value, but ranges of sums without dead operands may be narrower.
+            shrink(graph, live)
 
     @override
     def pending(self, graph: Graph) -> str | None:

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from aboard import ops
@@ -56,6 +56,7 @@ def weights_bytes(graph):
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 4]))
+@example(11664, 1)  # Without its dead operands, a sum has a narrower range, and becomes constant.
 @settings(max_examples=60, deadline=None)
 def test_random_graphs_keep_their_values(seed, block):
     for tensor in reduced(random_model(seed), block).tensors():
