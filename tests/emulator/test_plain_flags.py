@@ -31,6 +31,8 @@ CORES = (
     "rv32imac", "rv32imafc", "rv32imac_zbb",
 )  # fmt: skip
 LTO = "-flto"
+#: Flags by which compilers add code to functions, which functions written in assembly have no place for.
+ADDED = ("--coverage", "-fstack-protector-all", "-finstrument-functions", "-fsanitize-coverage=trace-pc")
 
 
 def part() -> Iterator[Build]:
@@ -41,6 +43,8 @@ def part() -> Iterator[Build]:
         yield Build(core, "gcc", ("-O0",))
     yield Build("cortex-m55", "gcc", ("-O3",))
     yield Build("cortex-m55", "gcc", ("-O2", "-fno-omit-frame-pointer"))
+    for core in ("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m55", "rv32imac"):
+        yield Build(core, "gcc", ("-O2", *ADDED))
     for core, compiler in (("cortex-m4", "gcc"), ("cortex-m55", "clang"), ("rv32imac", "gcc")):
         yield Build(core, compiler, ("-O2", LTO))
     for core, compiler, level in (

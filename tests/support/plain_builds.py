@@ -151,7 +151,7 @@ def _link(objects: Sequence[Path], names: Sequence[str], build: Build, folder: P
     runtime = resources.firmware() / "ports" / "runtime"
     library = _run([*gcc.command, "-print-libgcc-file-name"]).strip()
     # The functions that compilers call must not become calls of themselves; they stay out of the linker's optimiser.
-    for source in (runtime / "memory.c", runtime / "aeabi.c", _BARE / "semihosted.c"):
+    for source in (runtime / "memory.c", runtime / "aeabi.c", _BARE / "semihosted.c", _BARE / "added.c"):
         plain = ["-fno-tree-loop-distribute-patterns", "-ffreestanding"]
         objects = [*objects, folder / f"{source.stem}.o"]
         _run([*gcc.command, *gcc.headers, *gcc.level, *plain, *include, f"-I{_BARE}", "-c", source, "-o", objects[-1]])

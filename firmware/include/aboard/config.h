@@ -59,8 +59,8 @@ ABOARD_REQUIRE(wrapping_conversion, (int32_t)UINT32_MAX == -1 && (int8_t)0xff ==
 #if ABOARD_GNU
 
 /** A function that is always inlined, so that constant arguments fold into it; unused if the model has no use for it.
- */
-#define ABOARD_INLINE static inline __attribute__((always_inline, unused))
+ * Calls of a profiler (-finstrument-functions) would make its arguments variables. */
+#define ABOARD_INLINE static inline __attribute__((always_inline, no_instrument_function, unused))
 
 /**
  * A function that is never inlined: an instance of a kernel that equal layers share. With -opt=speed (ABOARD_SPEED),
@@ -87,12 +87,38 @@ ABOARD_REQUIRE(wrapping_conversion, (int32_t)UINT32_MAX == -1 && (int8_t)0xff ==
 /** A parameter that the C code of a function does not use. */
 #define ABOARD_UNUSED __attribute__((unused))
 
+/** 1 if the compiler knows a GNU attribute. */
+#if defined(__has_attribute)
+#define ABOARD_KNOWS(attribute) __has_attribute(attribute)
+#else
+#define ABOARD_KNOWS(attribute) 0
+#endif
+
+/* Compilers put their own code into functions: canaries of the stack, counters of coverage, calls of profilers. In a
+ * function written in assembly this code would change the arguments, and the stack of the caller. */
+#if ABOARD_KNOWS(no_stack_protector)
+#define ABOARD_NO_CANARY __attribute__((no_stack_protector))
+#else
+#define ABOARD_NO_CANARY __attribute__((optimize("no-stack-protector")))
+#endif
+#if ABOARD_KNOWS(no_profile_instrument_function)
+#define ABOARD_NO_COUNTER __attribute__((no_profile_instrument_function))
+#else
+#define ABOARD_NO_COUNTER
+#endif
+#if ABOARD_KNOWS(no_sanitize_coverage)
+#define ABOARD_NO_TRACE __attribute__((no_instrument_function, no_sanitize_coverage))
+#else
+#define ABOARD_NO_TRACE __attribute__((no_instrument_function))
+#endif
+
 /** A function written in assembly alone: the compiler cannot see its reads and writes. */
 #if defined(__clang__)
-#define ABOARD_NAKED static ABOARD_PLACED __attribute__((naked, noinline, unused))
+#define ABOARD_ASSEMBLY __attribute__((naked, noinline, unused))
 #else
-#define ABOARD_NAKED static ABOARD_PLACED __attribute__((naked, noipa, unused))
+#define ABOARD_ASSEMBLY __attribute__((naked, noipa, unused))
 #endif
+#define ABOARD_NAKED static ABOARD_PLACED ABOARD_NO_CANARY ABOARD_NO_COUNTER ABOARD_NO_TRACE ABOARD_ASSEMBLY
 
 #else
 
