@@ -5,7 +5,8 @@
 #include <stdint.h>
 
 #if defined(__arm__)
-#define CHANGED __asm__ volatile("mov r0, #1\n\tmov r1, #1\n\tmov r2, #1\n\tmov r3, #1" ::: "r0", "r1", "r2", "r3", "ip")
+#define CHANGED                                                                                                        \
+    __asm__ volatile("mov r0, #1\n\tmov r1, #1\n\tmov r2, #1\n\tmov r3, #1" ::: "r0", "r1", "r2", "r3", "ip")
 #elif defined(__riscv)
 #define CHANGED __asm__ volatile("li a0, 1\n\tli a1, 1\n\tli a2, 1\n\tli t0, 1" ::: "a0", "a1", "a2", "t0", "t1", "t2")
 #endif
@@ -45,8 +46,7 @@ void __gcov_init(void *info) {
     (void)info;
 }
 
-void __gcov_exit(void) {
-}
+void __gcov_exit(void) {}
 
 void __gcov_merge_add(void *counters, unsigned count) {
     (void)counters;
