@@ -78,9 +78,10 @@ def test_a_map_that_one_window_reads_is_a_sample() -> None:
 
 
 def test_each_image_of_a_batch_is_a_sample() -> None:
-    graph = check_rewrite(model([replace(MAP, batch=2)]), FullyConnectedForm("cortex-m55"))
+    # Two samples take as many instructions as two pixels.
+    graph = check_rewrite(model([replace(MAP, batch=3)]), FullyConnectedForm("cortex-m55"))
     assert kinds(graph) == ["reshape", "fully_connected"]
-    assert graph.nodes[1].output.shape == (2, 1, 1, 24)
+    assert graph.nodes[1].output.shape == (3, 1, 1, 24)
 
 
 @pytest.mark.parametrize("core", ["cortex-m0", "cortex-m3", "cortex-m4"])
