@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import aboard
 from aboard.kernels.contract import Implementation
 from aboard.kernels.select import strategy
-from support import mve_layers, mve_many_bits, oracle, whole_windows
+from support import mve_images, mve_layers, mve_many_bits, oracle, whole_windows
 from support.examples import beyond_the_simplest, either, without_shrinking
 from support.preferred import preferred
 from support.tflite_builder import ModelBuilder
@@ -83,13 +83,13 @@ def test_depthwise_images_whose_lines_share_groups(drawn: list[Layer]) -> None:
 
 
 def test_images_with_every_number_of_last_results() -> None:
-    check([(layer.model(), layer.input()) for layer in mve_layers.shared_images()])
+    check([(layer.model(), layer.input()) for layer in mve_images.shared_images()])
 
 
 @pytest.mark.parametrize(("first", "toolchain"), [(0, "arm-none-eabi-gcc"), (1, "arm-none-eabi-gcc"), (0, "zig")])
 def test_columns_of_few_results(first: int, toolchain: str) -> None:
     # Every other model is for speed.
-    check([(layer.model(), layer.input()) for layer in mve_layers.columns()[first:]], toolchain=toolchain)
+    check([(layer.model(), layer.input()) for layer in mve_images.columns()[first:]], toolchain=toolchain)
 
 
 @pytest.mark.parametrize("toolchain", ["arm-none-eabi-gcc", "zig"])
@@ -100,7 +100,7 @@ def test_images_whose_channels_are_packed_four_at_a_time(toolchain: str) -> None
         assert few is not None
         return few
 
-    drawn = mve_layers.images_of_few_lines()
+    drawn = mve_images.images_of_few_lines()
     check([(layer.model(), layer.input()) for layer in drawn], toolchain=toolchain, rule=rule)
 
 

@@ -82,6 +82,5 @@ def test_every_form_compiles_at_every_level(compiler: str, level: str, tmp_path:
         for number, layer in enumerate(one_window_layers.chosen()[1::7]):
             module = aboard.compile(layer.model(), target=f"c -hardware={BOARD}", name="model")
             (tmp_path / str(number)).mkdir()
-            plain_builds.compile_model(
-                module, Build("cortex-m55", compiler, (level,)), tmp_path / str(number), WARNINGS
-            )
+            build = Build("cortex-m55", compiler, (level,))
+            assert plain_builds.compile_model(module, build, tmp_path / str(number), WARNINGS)

@@ -117,6 +117,32 @@ def check_near(got: bytes) -> None:
     np.testing.assert_allclose(np.frombuffer(got, np.float32), wanted, rtol=0, atol=1e-5)
 
 
+def assembly_alone(bundle: Path, build: Build, flags: tuple[str, ...], names: set[str] | None) -> dict[str, list[str]]:
+    """Returns the instructions of functions in a model's listing, by name; without names, of those gcc calls naked."""
+    (source,) = (bundle / "src").glob("*.c")
+    command = [*build.command, *build.headers, *build.level, *flags, f"-I{bundle / 'include'}"]
+    listed = subprocess.run(
+        [*command, "-S", source, "-o", "-"], cwd=bundle, check=True, capture_output=True, text=True
+    ).stdout
+    found = {}
+    for name, body in re.findall(r"^(\w+):\n(.*?)^\s*\.size\s+\1,", listed, re.DOTALL | re.MULTILINE):
+        if (names is None and "Naked Function" in body) or (names is not None and name in names):
+            lines = (re.sub(r"[@#].*", "", line).split() for line in body.splitlines())
+            found[name] = [" ".join(words) for words in lines if words and not re.match(r"\.", words[0])]
+    return found
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_compilers_add_nothing_to_functions_of_assembly(compiler: str, tmp_path: Path) -> None:
+    module = aboard.compile(cases()["shapes"][0], target="c -mcpu=cortex-m4 -runtime=standalone", name="shapes")
+    bundle, build = module.save(tmp_path / "shapes"), Build("cortex-m4", compiler, ("-O2",))
+    names = set(assembly_alone(bundle, Build("cortex-m4", "gcc", ("-O2",)), (), None))
+    plain = assembly_alone(bundle, build, (), names)
+    assert len(plain) == len(names) > 3
+    for flag in ("-pg", "-fprofile-generate", *ADDED):
+        assert assembly_alone(bundle, build, (flag,), names) == plain, flag
+
+
 CONTRACTED = [
     Build("cortex-m7", "gcc", ("-O3",)),
     Build("cortex-m55", "clang", ("-O2",)),

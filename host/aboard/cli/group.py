@@ -71,7 +71,8 @@ class _LazyGroup(click.Group):
         if problem is not None:
             raise ToolError(problem)
         found, command, rest = super().resolve_command(ctx, args)
-        _refuse_attributes(ctx, rest)
+        if name in COMMANDS and not ctx.resilient_parsing:
+            _refuse_attributes(ctx, rest)
         if found is not None and command is not None and not ctx.resilient_parsing:
             settings.apply(ctx, found, command)
         return found, command, rest

@@ -27,9 +27,9 @@ from aboard.passes.rewriting import describe
 class RemoveChannels(Pass):
     """Removes channels of int8 tensors inside the model, and their weights.
 
-    Three rewritings run to a fixpoint: weights of results that are constant for every model input become 0; constant
-    inputs of a node move into its bias; weights of an input are added to those of an equal input. Then dead channels
-    are removed. The remaining channels keep their values; `Tensor.channel_map` lists them.
+    Four rewritings run to a fixpoint: weights of results that are constant for every model input become 0; constant
+    inputs of a node move into its bias; weights of an input are added to those of an equal input; and where none of
+    these is left, dead channels are removed. The remaining channels keep their values; `Tensor.channel_map` lists them.
 
     Attributes:
         block: Channels that kernels compute at once. A tensor keeps some dead channels to fill up the last block: a

@@ -18,7 +18,7 @@ from aboard.kernels.arm_mve.conv2d import MAX_STEP, reach
 from aboard.kernels.arm_mve.conv2d_four_pixels import aligned
 from aboard.kernels.arm_mve.epilogue import EpilogueMve, epilogue
 from aboard.kernels.arm_mve.fully_connected import BLOCK as EIGHT
-from aboard.kernels.arm_mve.fully_connected import eights_refusal, of_eight_results, stream
+from aboard.kernels.arm_mve.fully_connected import EIGHT_RESULTS, stream
 from aboard.kernels.arm_mve.loops import CHUNK
 from aboard.kernels.arm_mve.packed_layer import BLOCK
 from aboard.kernels.contract import (
@@ -126,7 +126,7 @@ class MveOneS8(Implementation):
         if reason is not None:
             return reason
         try:
-            return eights_refusal(_epilogue(node, one_window.taps(node)))
+            return loops.short_refusal(_epilogue(node, one_window.taps(node)))
         except UnsupportedNodeError as error:
             return str(error)
 
@@ -200,4 +200,4 @@ def _of_image(lines: Lines, x: View, result: EpilogueMve) -> int:
     stores = _LANES * (whole + (rest > 0))
     line = lines.taps * (2 if far else 1) + stores + masked + (2 + whole if whole else 0) + _LINE
     strip = lines.count * line + _STRIP + (_LAST if strips > 2 and x.channels % BLOCK else 0)
-    return _IMAGE + strips * strip + blocks * (of_eight_results(result) + _PART * _parts(lines) + looped)
+    return _IMAGE + strips * strip + blocks * (EIGHT_RESULTS[result.form] + _PART * _parts(lines) + looped)

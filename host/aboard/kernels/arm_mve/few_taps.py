@@ -141,12 +141,7 @@ class MveFewS8(Convolution):
     def refuses(self, node: Node, target: Target) -> str | None:
         reason = packing.refusal(node, Precision.INT8, op.AXIS) or _geometry(node)
         reason = reason or refusal(node, op.attributes(node).activation, op.AXIS)
-        if reason is not None:
-            return reason
-        result = epilogue_of(node)
-        if loops.is_limited(result):
-            return "is for results without limits"
-        return "is for multipliers below 1" if result.form is EpilogueForm.DOUBLE else None
+        return reason or loops.short_refusal(epilogue_of(node))
 
     @override
     def reads(self, node: Node) -> Reads:

@@ -61,7 +61,7 @@ _MAX_BACK = 4095
 _NEAR = 7
 
 #: Instructions of a block of eight channels beside its sums, those of its loop included.
-_ENDS = {EpilogueForm.SINGLE: 19, EpilogueForm.DOUBLE_RIGHT: 27, EpilogueForm.PRODUCTS: 21}
+EIGHT_RESULTS = {EpilogueForm.SINGLE: 19, EpilogueForm.DOUBLE_RIGHT: 27, EpilogueForm.PRODUCTS: 21}
 
 #: Instructions around a sample, and around a block in C.
 _SAMPLE, _BLOCK = 10, 8
@@ -105,19 +105,7 @@ def _steps(matrix: Array) -> bool:
 
 def _in_eights(matrix: Array, result: EpilogueMve) -> bool:
     """True if one loop computes all channels in blocks of eight."""
-    return _steps(matrix) and eights_refusal(result) is None
-
-
-def eights_refusal(result: EpilogueMve) -> str | None:
-    """Returns why the epilogue of blocks of eight channels does not compute results, or None if it does."""
-    if loops.is_limited(result):
-        return "is for results without limits"
-    return "is for multipliers below 1" if result.form is EpilogueForm.DOUBLE else None
-
-
-def of_eight_results(result: EpilogueMve) -> int:
-    """Returns the instructions of a block of eight channels beside its sums, those of its loop included."""
-    return _ENDS[result.form]
+    return _steps(matrix) and loops.short_refusal(result) is None
 
 
 def _blocks(matrix: Array, channels: int) -> Array:
@@ -186,7 +174,7 @@ def _of_sample(node: Node, result: EpilogueMve, *, eights: bool) -> int:
     copied = _SAMPLE + (loops.copied_looped(inputs) if inputs % CHUNK else 0)
     sums = 17 * chunks + (3 * _runs(chunks) if chunks > UNROLLED else 0)
     if eights:
-        return copied + channels // BLOCK * (sums + 1 + of_eight_results(result))
+        return copied + channels // BLOCK * (sums + 1 + EIGHT_RESULTS[result.form])
     whole, rest = divmod(channels, BLOCK)
     block = 2 * loops.of_block(0, 1, result) + sums + LANES + (BLOCK if chunks > UNROLLED else 0) + _BLOCK
     last = loops.of_block(loops.pair_sums(1, chunks), 1, result) + _BLOCK

@@ -44,6 +44,13 @@ def is_limited(result: EpilogueMve) -> bool:
     return (result.params["low"], result.params["high"]) != (LOW, HIGH)
 
 
+def short_refusal(result: EpilogueMve) -> str | None:
+    """Returns why kernels without limits and left shifts do not compute results, or None if they do."""
+    if is_limited(result):
+        return "is for results without limits"
+    return "is for multipliers below 1" if result.form is EpilogueForm.DOUBLE else None
+
+
 def four_results(result: EpilogueMve) -> int:
     """Returns the instructions that convert four sums and store them, by `arm_mve/epilogue.h`."""
     return _SCALED[result.form] + (_LIMITED if result.is_single and is_limited(result) else 0) + 1

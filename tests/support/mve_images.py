@@ -1,0 +1,41 @@
+"""Chosen depthwise layers of small images and of columns for Helium."""
+
+from __future__ import annotations
+
+from support.mve_layers import depthwise
+from support.weighted_models import Layer
+
+
+def shared_images() -> list[Layer]:
+    """Returns depthwise layers of images whose lines share groups: every number of last results, odd and even lines."""
+    sizes = [(25, 5), (18, 5), (16, 5), (13, 4), (10, 6), (9, 8), (3, 33), (5, 26)]
+    layers = [depthwise(size, (3, 3), channels) for size, channels in zip(sizes, [16, 32, 20, 16] * 2, strict=True)]
+    for layer in layers:
+        layer.zero_point_out, layer.options = -128, {**layer.options, "FusedActivationFunction": "RELU"}
+    return layers
+
+
+def columns() -> list[Layer]:
+    """Returns depthwise layers of one column: one to four groups of results, whole, half, and with fewer left over."""
+    taps = [3, 5, 10, 13, 1]
+    layers = [
+        depthwise((results + taps[results % 5] - 1, 1), (taps[results % 5], 1), (16, 20, 32)[results % 3], "VALID")
+        for results in range(1, 36)
+    ]
+    for number, layer in enumerate(layers):
+        if number % 2:
+            layer.zero_point_out, layer.options = -128, {**layer.options, "FusedActivationFunction": "RELU"}
+        else:
+            layer.zero_point_out = (-7, 0, 127)[number % 3]
+    twice = depthwise((12, 1), (4, 1), 16, "VALID")
+    twice.shape_weights, twice.shape_out = (1, 4, 1, 32), (2, 9, 1, 32)
+    twice.options = {**twice.options, "DepthMultiplier": 2}
+    return [*layers, twice]
+
+
+def images_of_few_lines() -> list[Layer]:
+    """Returns depthwise layers whose lines are packed all together: one to three strips, any rest of four pixels."""
+    sizes = [(25, 5), (4, 1), (5, 2), (6, 3), (7, 4), (10, 6), (3, 9), (2, 14)]
+    channels = [16, 32, 48, 16, 16, 32, 16, 16]
+    layers = [depthwise(size, (3, 3), count) for size, count in zip(sizes, channels, strict=True)]
+    return [*layers, depthwise((19, 7), (3, 3), 16, "VALID"), depthwise((3, 12), (2, 3), 16, "VALID")]
