@@ -17,13 +17,14 @@
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "four_pixels_columns.h"
+#include "four_pixels_last.h"
 #include "four_pixels_layer.h"
 #include "four_pixels_staged.h"
 #include "line_buffer.h"
 
 /** Bytes by which the last load of a window exceeds it. */
 ABOARD_INLINE int32_t aboard_four_pixels_excess(const aboard_conv2d_four_pixels_mve_t *p) {
-    return p->chunks * ABOARD_MVE_CHUNK - aboard_mve_line_buffer_run(&p->line_buffer);
+    return p->chunks * ABOARD_MVE_CHUNK - p->back - aboard_mve_line_buffer_run(&p->line_buffer);
 }
 
 /**
@@ -83,7 +84,8 @@ ABOARD_INLINE void aboard_four_pixels_line_buffer(const aboard_conv2d_four_pixel
  * @param weights     For every two channels of a group [rows][phases][chunks][taps of a phase][2][16], padded with
  * zeros, and [2][3] words: the constants of the epilogue. By `begun`, [2][4] words of biases come first, and [2][2]
  * words of other constants last. By `ends`, two words follow.
- * @param scratch     The line buffer, four im2col columns, and one more vector; for DIRECT, four pixels.
+ * @param scratch     The line buffer, four im2col columns, and one more vector; for DIRECT, four pixels if the last
+ * ones are copied.
  * @param first, last Rows [first, last) of the result are computed.
  */
 ABOARD_INLINE void aboard_conv2d_four_pixels_mve(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *in,
@@ -111,7 +113,11 @@ ABOARD_INLINE void aboard_conv2d_four_pixels_mve(const aboard_conv2d_four_pixels
             const int32_t end = p->joined == 1 || row + rows == p->out.rows;
             const int32_t rest = aboard_mve_line_buffer_rest(&p->line_buffer, excess, p->distance, end);
             int8_t *const y = aboard_row_out_s8(&p->out, out, row);
-            aboard_four_pixels_direct(p, x, rows * p->out.cols, rest, weights, scratch, y);
+            if (p->last > 0) {
+                aboard_four_pixels_in_place(p, x, rows * p->out.cols, weights, y);
+            } else {
+                aboard_four_pixels_direct(p, x, rows * p->out.cols, rest, weights, scratch, y);
+            }
             row += rows;
         }
     }

@@ -10,10 +10,11 @@
  * another pixel or results, q7 the table; q5 weights and then sums, or for windows the first chunk of the first pixel.
  *
  * Literals: `pairs` of channels, of which the last two overlap if their number is `odd`, `chunks`, `distance` (bytes
- * from one pixel to the next), and `single`, `shift`, `zero_point` and `ends` of the epilogue; `near` is 1 if the
- * offset of a load reaches the fourth pixel, and `grouped` if there is a loop over groups of four pixels, whose weights
- * are `stream` bytes, and whose results are `skip` bytes apart; for gathered windows `step` (bytes from one to the
- * next); for windows also `taps`, `phases`, `rows` and `advance` (bytes from one row to the next).
+ * from one pixel to the next), `back` of the last chunk, and `form` (0: a single rounding, 3: two products), `shift`,
+ * `zero_point` and `ends` of the epilogue; `near` is 1 if the offset of a load reaches the fourth pixel, and `grouped`
+ * if there is a loop over groups of four pixels, whose weights are `stream` bytes, and whose results are `skip` bytes
+ * apart; for gathered windows `step` (bytes from one to the next); for windows also `taps`, `phases`, `rows` and
+ * `advance` (bytes from one row to the next).
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_H
 #define ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_H
@@ -81,7 +82,7 @@
  * is reduced by one before halves are rounded up. VQDMLAH adds the high half of 2 * x * 1, which is -1 or 0. A shift of 0
  * reduces nothing, unless `ends` has 1 for all channels. */
 #define ABOARD_MVE_FOUR_PIXELS_AWAY(x, shift, one) \
-    ".if %c[products]\n\t" \
+    ".if %c[form] == 3\n\t" \
     "vqrdmulh.s32 " x ", " x ", " shift "\n\t" \
     ".else\n\t" \
     ".if %c[ends] == 0\n\t" \
@@ -114,12 +115,17 @@
     "vqmovnb.s16 q%c[held], q4\n\t" \
     ".endif\n\t"
 
-/** Converts sums to results. Constants of both channels follow their weights; by `begun`, sums have the bias already. */
+/** Converts sums to results. */
 #define ABOARD_MVE_FOUR_PIXELS_EPILOGUE(second) \
     "vmov q4[2], q4[0], r0, r4\n\t" \
     "vmov q4[3], q4[1], r2, r6\n\t" \
     "vmov " second "[2], " second "[0], r8, r12\n\t" \
     "vmov " second "[3], " second "[1], r10, lr\n\t" \
+    ABOARD_MVE_FOUR_PIXELS_SCALED(second)
+
+/** Converts gathered sums to results. Constants of both channels follow their weights; by `begun`, sums have the bias
+ * already. */
+#define ABOARD_MVE_FOUR_PIXELS_SCALED(second) \
     ".if %c[begun] && %c[ends]\n\t" \
     "ldm %[w]!, {r2, r4, r8, r10, r12, lr}\n\t" \
     ".elseif %c[begun]\n\t" \
@@ -135,7 +141,7 @@
     ".endif\n\t" \
     "vqrdmulh.s32 q4, q4, r2\n\t" \
     "vqrdmulh.s32 " second ", " second ", r8\n\t" \
-    ".if %c[single]\n\t" \
+    ".if %c[form] == 0\n\t" \
     "vadd.i32 q4, q4, r4\n\t" \
     "vadd.i32 " second ", " second ", r10\n\t" \
     "vqrshrnb.s32 q4, q4, %[shift]\n\t" \
@@ -143,12 +149,14 @@
     ".else\n\t" \
     ABOARD_MVE_FOUR_PIXELS_AWAY("q4", "r4", "r12") \
     ABOARD_MVE_FOUR_PIXELS_AWAY(second, "r10", "r12") \
-    ".if %c[ends] == 0\n\t" \
-    "mov lr, %[zero_point]\n\t" \
-    ".endif\n\t" \
     "vqmovnb.s32 q4, q4\n\t" \
     "vqmovnt.s32 q4, " second "\n\t" \
+    ".if %c[ends]\n\t" \
     "vqadd.s16 q4, q4, lr\n\t" \
+    ".else\n\t" \
+    "mov r6, %[zero_point]\n\t" \
+    "vqadd.s16 q4, q4, r6\n\t" \
+    ".endif\n\t" \
     ".endif\n\t" \
     ABOARD_MVE_FOUR_PIXELS_STORE
 
@@ -179,6 +187,13 @@
 
 #define ABOARD_MVE_FOUR_PIXELS_AT "16 * aboard_chunk"
 
+/** Where chunk `aboard_chunk` of a run begins: the last one is `back` bytes earlier, so that it ends with the run. */
+#define ABOARD_MVE_FOUR_PIXELS_CHUNK \
+    ".set aboard_at, 16 * aboard_chunk\n\t" \
+    ".if aboard_chunk == %c[chunks] - 1\n\t" \
+    ".set aboard_at, 16 * aboard_chunk - %c[back]\n\t" \
+    ".endif\n\t"
+
 /** `text`, an instruction or more, with the address of the third pixel as base and offset: from `x` if that is near. */
 #define ABOARD_MVE_FOUR_PIXELS_THIRD(text, load) \
     ".if %c[near]\n\t" \
@@ -189,7 +204,7 @@
 
 /** A further chunk of a pixel that is in memory. */
 #define ABOARD_MVE_FOUR_PIXELS_MORE(load, x, first, second) \
-    ABOARD_MVE_FOUR_PIXELS_ONE("vmladava", load, x ABOARD_MVE_FOUR_PIXELS_AT, first, second)
+    ABOARD_MVE_FOUR_PIXELS_ONE("vmladava", load, x "aboard_at", first, second)
 
 /** Reads the fourth pixel again. */
 #define ABOARD_MVE_FOUR_PIXELS_AGAIN(load, x) load " q6, [" x "%c[distance]]\n\t"
@@ -221,6 +236,7 @@
         ".endif\n\t" \
         ".set aboard_chunk, 1\n\t" \
         ".rept %c[chunks] - 1\n\t" \
+        ABOARD_MVE_FOUR_PIXELS_CHUNK \
         ABOARD_MVE_FOUR_PIXELS_WEIGHTS \
         ABOARD_MVE_FOUR_PIXELS_MORE(load, "%[x], #", "r0", "r8") \
         ABOARD_MVE_FOUR_PIXELS_MORE(load, "%[x], #%c[distance] + ", "r2", "r10") \

@@ -58,6 +58,10 @@ typedef struct {
     int32_t begun;    /**< 1: before the weights of two channels come eight words that their sums begin with. */
     int32_t ends;     /**< 1: after the constants of two channels come two words, 1 and the zero point of the result:
                            ABOARD_MVE_RIGHT, and all channels have shifts below 0. */
+    int32_t back;     /**< For DIRECT, bytes that the last chunk begins before the end of the one before it, so that it
+                           ends with the window: its first weights are 0. 0: it may exceed the window. */
+    int32_t last;     /**< For DIRECT, pixels of the last group of each call: 1 to 3, which have instructions of their
+                           own, or 4; no load exceeds a window. 0: any number of last pixels, which are copied. */
     aboard_mve_epilogue_t epilogue; /**< Not ABOARD_MVE_ANY, and without limits. */
 } aboard_conv2d_four_pixels_mve_t;
 
@@ -173,8 +177,8 @@ ABOARD_INLINE int32_t aboard_four_pixels_grouped(const aboard_conv2d_four_pixels
                      : [x] "+r"(x), [x2] "+r"(table), [w] "+r"(w), [out] "+r"(out), [left] "=&r"(left) \
                      : [pairs] "i"(aboard_four_pixels_pairs(p)), [odd] "i"(aboard_four_pixels_channels(p) % 2), [chunks] "i"(p->chunks), [distance] "i"(p->distance), \
                        [taps] "i"(p->taps), [phases] "i"(p->phases), [rows] "i"(p->rows), [advance] "i"(advance), \
-                       [words] "i"(p->words), [begun] "i"(p->begun), [ends] "i"(p->ends), [held] "i"(held), [step] "i"(step), [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
-                       [products] "i"(p->epilogue.form == ABOARD_MVE_PRODUCTS), \
+                       [words] "i"(p->words), [begun] "i"(p->begun), [ends] "i"(p->ends), [held] "i"(held), [step] "i"(step), [form] "i"(p->epilogue.form), [shift] "i"(p->epilogue.shift), \
+                       [back] "i"(p->back), \
                        [zero_point] "i"(p->epilogue.zero_point), [near] "i"(aboard_four_pixels_near(p)), \
                        [grouped] "i"(aboard_four_pixels_grouped(p)), [stream] "i"(aboard_four_pixels_stream(p)), \
                        [skip] "i"(ABOARD_FOUR_PIXELS * p->out.pixel_stride - aboard_four_pixels_advance(p)) \
@@ -250,15 +254,16 @@ ABOARD_INLINE void aboard_four_pixels_gathered(const aboard_conv2d_four_pixels_m
 
 #else
 
-/** Adds a row of four windows from `x` on to the sums of two channels, and returns the weights behind those of the row.
- */
-ABOARD_INLINE const int8_t *aboard_four_pixels_row(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x,
-                                                   const int8_t *w, int32_t *sums) {
+/** Adds a row of windows from `x` on, of which the last of `pixels` stands for further ones, to the sums of two
+ * channels, and returns the weights behind those of the row. */
+ABOARD_INLINE const int8_t *aboard_four_pixels_row(const aboard_conv2d_four_pixels_mve_t *p, int32_t pixels,
+                                                   const int8_t *x, const int8_t *w, int32_t *sums) {
     for (int32_t chunk = 0; chunk < p->chunks * p->phases; ++chunk) {
         const int32_t taps = (p->taps + p->phases - 1 - chunk / p->chunks) / p->phases;
+        const int32_t at = chunk * ABOARD_MVE_CHUNK - (chunk == p->chunks - 1 ? p->back : 0);
         for (int32_t tap = 0; tap < taps; ++tap) {
             for (int32_t lane = 0; lane < 8; ++lane) {
-                const int8_t *const from = x + (lane / 2 + tap) * p->distance + chunk * ABOARD_MVE_CHUNK;
+                const int8_t *const from = x + (ABOARD_MIN(lane / 2, pixels - 1) + tap) * p->distance + at;
                 sums[lane] += aboard_mve_chunk(from, w + lane % 2 * ABOARD_MVE_CHUNK);
             }
             w += 2 * ABOARD_MVE_CHUNK;
@@ -267,9 +272,9 @@ ABOARD_INLINE const int8_t *aboard_four_pixels_row(const aboard_conv2d_four_pixe
     return w;
 }
 
-/** Computes all channels of four pixels, whose first window is at `x`. */
-ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, const int8_t *w,
-                                      const aboard_four_pixels_table_t *table, int8_t *out) {
+/** Computes all channels of at most four pixels, whose first window is at `x`. */
+ABOARD_INLINE void aboard_four_pixels_of(const aboard_conv2d_four_pixels_mve_t *p, int32_t pixels, const int8_t *x,
+                                         const int8_t *w, const aboard_four_pixels_table_t *table, int8_t *out) {
     const int32_t advance =
         p->source == ABOARD_FOUR_PIXELS_LINE_BUFFER ? aboard_mve_line_buffer_stride(&p->line_buffer) : 0;
     for (int32_t pair = 0; pair < aboard_four_pixels_pairs(p); ++pair) {
@@ -282,7 +287,7 @@ ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, 
             w += sizeof(begin);
         }
         for (int32_t row = 0; row < p->rows; ++row) {
-            w = aboard_four_pixels_row(p, x + row * advance, w, sums);
+            w = aboard_four_pixels_row(p, pixels, x + row * advance, w, sums);
         }
         for (int32_t channel = 0; channel < 2; ++channel) {
             const size_t bytes = p->begun ? 8 : 12;
@@ -299,6 +304,12 @@ ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, 
             *to = aboard_mve_result(&p->epilogue, sums[lane], c[0], 0, c[1], c[2]);
         }
     }
+}
+
+/** Computes all channels of four pixels, whose first window is at `x`. */
+ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x, const int8_t *w,
+                                      const aboard_four_pixels_table_t *table, int8_t *out) {
+    aboard_four_pixels_of(p, ABOARD_FOUR_PIXELS, x, w, table, out);
 }
 
 #endif

@@ -14,6 +14,7 @@ from aboard.kernels.arm_mve import conv2d_four_pixels as four_pixels
 from aboard.kernels.arm_mve import conv2d_loops, loops
 from aboard.kernels.arm_mve.conv2d_blocks import by_group, pack
 from aboard.kernels.arm_mve.epilogue import LANES, EpilogueMve, epilogue, refusal
+from aboard.kernels.arm_mve.four_pixels_last import last_of
 from aboard.kernels.arm_mve.line_buffer import (
     buffered_rows,
     dilations,
@@ -202,7 +203,9 @@ class MveS8(Implementation):
         # Stripes follow another layer's, so that their rows in blocks may lie over those of the operand.
         follows = bool(x.table and y.table) and y.stripe_height > self.row_wise(node).rows
         staged = follows and four_pixels.may_stage(node, found)
-        found = replace(four_pixels.priced(node, found, y, result, flash_price(target, self.inference)), staged=staged)
+        price = flash_price(target, self.inference)
+        found = replace(four_pixels.priced(node, found, y, result, price), staged=staged)
+        found = replace(found, last=last_of(node, found, x, y, price))
         return _four_pixels(node, x, y, lines, found, matrix, result)
 
 
@@ -242,6 +245,8 @@ def _four_pixels(
             ScratchArg(found.scratch(scratch_bytes(rows, found.cols * x.channels, 0)), "int8_t *"),
         ),
         rows=y.rows,
+        # The last pixels are known of all rows only.
+        step_rows=y.rows if found.last and found.joined else 1,
         slow_epilogue=not result.is_single,
         loops=conv2d_loops.of_four_pixels(node, x, y, lines, found, result),
         # Parameters are immediates in instructions, so layers cannot share code.

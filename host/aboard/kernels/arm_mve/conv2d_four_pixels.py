@@ -42,11 +42,11 @@ QUAD, _ALTERNATING = 4, (0, 2, 1, 3)
 _LOADS = 4, 2, 1
 
 #: Largest offset of a load of words, of a scattered result, and largest distance between rows of a window.
-_MAX_OFFSET, MAX_SCATTER, _MAX_ADVANCE = 508, 0xFFFF, 4095
+MAX_OFFSET, MAX_SCATTER, _MAX_ADVANCE = 508, 0xFFFF, 4095
 
 #: Instructions of a chunk of a phase apart from its taps, of a tap and of an epilogue, and bytes of one: of the longer
 #: loop.
-_CHUNK, _TAP, _EPILOGUE, _INSTRUCTION = 3, 11, 18, 4
+_CHUNK, _TAP, _EPILOGUE, INSTRUCTION = 3, 11, 18, 4
 
 #: Chunks times taps of windows in a line buffer without a loop over rows: ABOARD_FOUR_PIXELS_UNROLLED.
 _UNROLLED = 36
@@ -104,6 +104,9 @@ class FourPixels:
         gather: The units that windows are gathered in for IM2COL; None if rows are copied.
         whole_rows: True if rows of the result are whole groups of four pixels with gathered windows of few chunks.
         staged: True if all pixels are copied for DIRECT, because results may lie over them.
+        exceeds: True if the last chunk of a window ends behind it for DIRECT.
+        back: Bytes that the last chunk begins earlier for DIRECT, so that it ends with the window.
+        last: Pixels of the last group of each call for DIRECT, if it has instructions of its own or is whole; else 0.
     """
 
     source: Source
@@ -123,6 +126,14 @@ class FourPixels:
     gather: Gather | None = None
     whole_rows: bool = False
     staged: bool = False
+    exceeds: bool = False
+    back: int = 0
+    last: int = 0
+
+    @property
+    def reads_again(self) -> bool:
+        """True if the register of the fourth pixel holds results, so that it is read for each two channels."""
+        return self.words and self.chunks > 1
 
     @property
     def function(self) -> str:
@@ -146,7 +157,8 @@ class FourPixels:
     def params(self) -> Mapping[str, Literal]:
         """Returns the fields of `aboard_conv2d_four_pixels_mve_t` after the views."""
         names = ("source", "joined", "rows", "taps", "phases", "chunks", "distance", "words", "begun", "ends")
-        return {name: int(getattr(self, name)) for name in names} | {"unit": self.unit}
+        more = ("back", "last") if self.source is Source.DIRECT else ()
+        return {name: int(getattr(self, name)) for name in (*names, *more)} | {"unit": self.unit}
 
     @property
     def unit(self) -> int:
@@ -157,7 +169,8 @@ class FourPixels:
 
     def scratch(self, buffer_bytes: int) -> Scratch:
         """Returns the scratch: line buffer, im2col columns or pixels, and the bytes that vectors read beyond these."""
-        direct = 3 * self.distance + self.chunks * CHUNK if self.copies or self.staged else 0
+        copies = self.copies and self.last == 0
+        direct = 3 * self.distance + self.chunks * CHUNK if copies or self.staged else 0
         own = {Source.DIRECT: direct, Source.LINE_BUFFER: 0, Source.IM2COL: PIXELS * self.distance + CHUNK}[self.source]
         return Scratch(buffer_bytes + own, align=CHUNK, persistent=self.cols > 0 and self.keeps)
 
@@ -187,7 +200,7 @@ def may_stage(node: Node, found: FourPixels | None) -> bool:
     plain = op.window(node) == (1, 1) and groups(node) == 1 and node.output.shape[3] % CHUNK == 0
     if found is None or found.source is not Source.DIRECT or found.joined == 0:
         return False
-    near = (PIXELS - 1) * found.distance + (found.chunks - 1) * CHUNK <= _MAX_OFFSET
+    near = (PIXELS - 1) * found.distance + (found.chunks - 1) * CHUNK <= MAX_OFFSET
     return same and plain and near
 
 
@@ -213,7 +226,7 @@ def priced(node: Node, found: FourPixels, y: View, result: EpilogueMve, price: f
     )
     if channels % QUAD or not aligned(y):
         return copies
-    code = _INSTRUCTION * (row * (found.rows if unrolled else 1) + _EPILOGUE)
+    code = INSTRUCTION * (row * (found.rows if unrolled else 1) + _EPILOGUE)
     # A further chunk takes the register that holds results, and the fourth pixel is read again.
     saved = _SAVED - (_AGAIN if found.source is not Source.LINE_BUFFER and found.chunks > 1 else 0)
     return replace(copies, words=saved * groups(node) * (channels // QUAD) * runs >= price * code)
@@ -222,6 +235,11 @@ def priced(node: Node, found: FourPixels, y: View, result: EpilogueMve, price: f
 def sums_of_row(found: FourPixels) -> int:
     """Returns the instructions of the sums of a row of four windows and two channels."""
     return found.chunks * (_CHUNK * found.phases + _TAP * found.taps)
+
+
+def run_sums(found: FourPixels) -> int:
+    """Returns the instructions of the sums of four windows of a single run and two channels."""
+    return 14 * found.chunks - (3 if found.reads_again else 4)
 
 
 def is_unrolled(found: FourPixels) -> bool:
@@ -248,11 +266,15 @@ def _direct(node: Node, x: View, y: View) -> FourPixels | None:
     # The last pixels are copied one by one, so windows must not overlap.
     alone = height == 1 and (width == 1 or (x.pixel_stride == x.channels and distance >= run))
     plain = alone and not scattered(node) and not attrs.padding.any
-    if not (plain and distance + (chunks - 1) * CHUNK <= _MAX_OFFSET * load // 4):
+    if not (plain and distance + (chunks - 1) * CHUNK <= MAX_OFFSET * load // 4):
         return None
     joined = _joined(x, y) if attrs.strides == (1, 1) and width == 1 else 0
-    copies = run % CHUNK > 0 or y.cols % PIXELS > 0
-    return FourPixels(Source.DIRECT, joined, 0, 1, 1, chunks, distance, copies=copies, load=load)
+    back = -run % CHUNK if run > CHUNK and (run - CHUNK) % load == 0 else 0
+    exceeds = run % CHUNK > 0 and back == 0
+    return FourPixels(
+        Source.DIRECT, joined, 0, 1, 1, chunks, distance, copies=exceeds or y.cols % PIXELS > 0, load=load,
+        exceeds=exceeds, back=back,
+    )  # fmt: skip
 
 
 def _line_buffer(node: Node, x: View, y: View, *, sliding: bool) -> FourPixels | None:
@@ -266,7 +288,7 @@ def _line_buffer(node: Node, x: View, y: View, *, sliding: bool) -> FourPixels |
     distance = stride * depth
     # The last pixel that a window has more than the one before: of all phases, the furthest.
     furthest = (PIXELS - 1) * distance + (taps - 1) * depth + run - CHUNK
-    if furthest > _MAX_OFFSET or cols * depth > _MAX_ADVANCE:
+    if furthest > MAX_OFFSET or cols * depth > _MAX_ADVANCE:
         return None
     return FourPixels(
         Source.LINE_BUFFER, 0, cols, height, taps, run // CHUNK, distance, phases=phases, keeps=keeps_lines(node, y)
@@ -286,7 +308,7 @@ def _im2col(node: Node, x: View, y: View) -> FourPixels | None:
     else:
         chunks, distance = gather.chunks, gather.chunks * CHUNK
         cols = gather.stride // x.channels if cols else 0
-    if distance + (chunks - 1) * CHUNK > _MAX_OFFSET:
+    if distance + (chunks - 1) * CHUNK > MAX_OFFSET:
         return None
     joined = 0 if scattered(node) else _joined(y)
     step = attrs.strides[1] * (x.channels if cols else x.pixel_stride)
@@ -358,6 +380,9 @@ def pack(found: FourPixels, matrix: Array, result: EpilogueMve, count: int) -> P
         matrix = found.gather.spread(matrix)
     matrix = matrix[order]
     by_row = matrix.reshape(len(matrix) * rows, -1)
+    if found.back:
+        # The last chunk begins with bytes of the one before it.
+        by_row = np.insert(by_row, [by_row.shape[1] - CHUNK + found.back] * found.back, 0, axis=1)
     full = padded(by_row.T, found.taps * CHUNK).T
     vectors = full.reshape(pairs, 2, rows, found.taps, found.chunks, CHUNK).transpose(0, 2, 4, 3, 1, 5)
     phases = [vectors[:, :, :, phase :: found.phases] for phase in range(found.phases)]

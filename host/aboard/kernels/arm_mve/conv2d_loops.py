@@ -12,9 +12,11 @@ from aboard.kernels.arm_mve.conv2d_four_pixels import (
     FourPixels,
     Source,
     is_unrolled,
+    run_sums,
     sums_of_row,
 )
 from aboard.kernels.arm_mve.epilogue import LANES, EpilogueForm, EpilogueMve
+from aboard.kernels.arm_mve.four_pixels_last import saved_by_last
 from aboard.kernels.arm_mve.line_buffer import scattered
 from aboard.kernels.view import View
 from aboard.kernels.windowed import groups
@@ -64,6 +66,8 @@ def of_four_pixels(node: Node, x: View, y: View, lines: int, found: FourPixels, 
         copied += 0 if scattered(node) else _SINGLE * (count - PIXELS * _copied_together(node, found))
     if found.staged:
         each += _STAGED + 2 * PIXELS * found.chunks
+    elif found.last > 0:
+        copied = -saved_by_last(found, ceil(channels / 2)) * (1 if together else images * rows)
     elif found.source is Source.DIRECT and found.copies and (cols % PIXELS or found.joined):
         run = op.window(node)[1] * x.channels
         copied = (1 if together else images * rows) * (PIXELS * (loops.copied(run) + _COPY) + _COPIES)
@@ -75,7 +79,7 @@ def of_four_pixels(node: Node, x: View, y: View, lines: int, found: FourPixels, 
 def _sums(found: FourPixels) -> int:
     """Returns the instructions of the sums of four pixels and two channels."""
     if found.source is not Source.LINE_BUFFER:
-        return 14 * found.chunks - (3 if _reads_again(found) else 4)
+        return run_sums(found)
     rows = found.rows * (sums_of_row(found) + 1)
     return rows if is_unrolled(found) else rows + 2 * found.rows + 2 + (0 if found.begun else 8)
 
@@ -87,11 +91,6 @@ def _copied_together(node: Node, found: FourPixels) -> int:
         return 0
     waiting = [-row * cols % PIXELS if found.joined else 0 for row in range(images * rows)]
     return sum((cols - min(cols, each)) // PIXELS for each in waiting)
-
-
-def _reads_again(found: FourPixels) -> bool:
-    """True if the register of the fourth pixel holds results, so that it is read for each two channels."""
-    return found.words and found.chunks > 1
 
 
 def _results(found: FourPixels, result: EpilogueMve) -> float:
