@@ -227,6 +227,17 @@ ABOARD_INLINE void aboard_depthwise_packed_mve(const aboard_depthwise_packed_mve
         aboard_depthwise_packed_images(p, in, out, records, scratch);
         return;
     }
+#if ABOARD_MVE_ASM
+    if (p->column && p->near && p->multiplier == 1 && p->epilogue.form != ABOARD_MVE_SINGLE_ROUNDING) {
+        ABOARD_UNROLL(1)
+        for (int32_t image = 0; image < p->images; ++image) {
+            aboard_depthwise_packed_one_column(p, 1, p->channels, in, scratch, records, out);
+            in += p->image_in;
+            out += p->image_out;
+        }
+        return;
+    }
+#endif
     const int32_t slab = p->slab * p->lines;
     const int32_t begin = p->stripes ? first : 0;
     const int32_t end = p->stripes ? last : p->across.outputs;

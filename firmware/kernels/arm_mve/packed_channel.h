@@ -14,6 +14,7 @@
 #include "helium.h"
 #include "length.h"
 #include "packed_layer.h"
+#include "packed_one_column.h"
 #include "packed_words.h"
 #include "sums.h"
 
@@ -147,7 +148,7 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
     } while (0)
 
 #define ABOARD_DEPTHWISE_PACKED_RUN_COLUMN(length) \
-    ABOARD_DEPTHWISE_PACKED_ROUNDED(ABOARD_DEPTHWISE_PACKED_COLUMN_TEXT, FULL, length)
+    ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_COLUMN_TEXT(FULL), length)
 #define ABOARD_DEPTHWISE_PACKED_RUN_PARTS(length) \
     ABOARD_DEPTHWISE_PACKED_ROUNDED(ABOARD_DEPTHWISE_PACKED_PARTS_TEXT, PARTS, length)
 
@@ -228,6 +229,10 @@ ABOARD_INLINE void aboard_depthwise_packed_channels(const aboard_depthwise_packe
     const int32_t next_channel = aboard_depthwise_packed_word(p) - back;
     const int32_t next_result = 1 - (passes > 1 ? passes * lines * p->across.out_stride : skipped * skip);
     int32_t left;
+    if (p->column && p->epilogue.form != ABOARD_MVE_SINGLE_ROUNDING) {
+        aboard_depthwise_packed_one_column(p, 0, channels, strip, strip, record, out);
+        return;
+    }
     record = aboard_depthwise_packed_begin(p, record, channels, table);
     if (p->column) {
         ABOARD_MVE_SIZED(2 * ABOARD_DEPTHWISE_PACKED_COLUMN_LENGTH * (groups - 1), ABOARD_DEPTHWISE_PACKED_RUN_COLUMN);

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file arm_mve/packed_one_column.h
+ * Columns of depthwise_packed.h with two roundings: all groups of results of a channel one after the other.
+ *
+ * Sums of four windows are moved to a vector before the next four begin. Four registers of sums are therefore enough,
+ * and of the other even ones three hold the constants of a channel, and lr counts channels. Each group of results has
+ * an address of its own, so that all advance together to the next channel: by 1 in the vector of their offsets.
+ *
+ * Registers: q1 has the addresses of words, q2 the offsets of results, q4 to q7 the weights, and while pixels are packed
+ * the pixels. r1 is the address of the weights before those of a channel. r11 has the zero point of the result in its
+ * lower half; its upper half is the number of further channels. r9, r5, r3 and r7 are addresses of results; r7 is 1 if
+ * there are fewer than four groups. Before and between blocks of channels r9 alone is needed of these, and the stack has
+ * the addresses of the pixels and of the strip: r3 and r5 at the beginning.
+ */
+#ifndef ABOARD_KERNELS_ARM_MVE_PACKED_ONE_COLUMN_H
+#define ABOARD_KERNELS_ARM_MVE_PACKED_ONE_COLUMN_H
+
+#include <stdint.h>
+
+#include "aboard/config.h"
+#include "helium.h"
+#include "length.h"
+#include "packed_layer.h"
+#include "packed_words.h"
+#include "sums.h"
+
+#if ABOARD_MVE_ASM
+
+/* Formatted by hand: one instruction per line. */
+/* clang-format off */
+
+/** A literal of 32 bits. */
+#define ABOARD_ONE_COLUMN_LITERAL(to, value) \
+    "movw " to ", #(" value ") & 0xffff\n\t" \
+    ".if (" value ") >> 16\n\t" \
+    "movt " to ", #(" value ") >> 16\n\t" \
+    ".endif\n\t"
+
+/** The address of the results of group `number`. */
+#define ABOARD_ONE_COLUMN_RESULTS(to, number) \
+    ".if %c[all] > " number "\n\t" \
+    ".if " number " * %c[skip] < 4096\n\t" \
+    "addw " to ", r9, #" number " * %c[skip]\n\t" \
+    ".else\n\t" \
+    ABOARD_ONE_COLUMN_LITERAL(to, number " * %c[skip]") \
+    "add " to ", " to ", r9\n\t" \
+    ".endif\n\t" \
+    ".endif\n\t"
+
+/** Which results of a last group there are. */
+#define ABOARD_ONE_COLUMN_REST \
+    "movw r0, %[rest]\n\t" \
+    "vmsr p0, r0\n\t"
+
+/** Offsets, and addresses of results. The bytes from lane to lane are multiples of those from result to result: the
+ * results 0 to 3 have the lower halves of words, 4 to 7 the upper ones. */
+#define ABOARD_ONE_COLUMN_START \
+    "push {r3, r5, r7}\n\t" \
+    "movs r0, #0\n\t" \
+    "vidup.u32 q2, r0, #1\n\t" \
+    "vshl.i32 q1, q2, #6\n\t" \
+    "sub r2, r5, %[next_channel]\n\t" \
+    "vadd.i32 q1, q1, r2\n\t" \
+    ABOARD_ONE_COLUMN_LITERAL("r2", "%c[pixel] * 65537") \
+    "lsl r4, r2, #18\n\t" \
+    "vmul.i32 q2, q2, r2\n\t" \
+    "vadd.i32 q2, q2, r4\n\t" \
+    ABOARD_ONE_COLUMN_RESULTS("r5", "1") \
+    ABOARD_ONE_COLUMN_RESULTS("r3", "2") \
+    ABOARD_ONE_COLUMN_RESULTS("r7", "3") \
+    ".if %c[all] < 4\n\t" \
+    "movs r7, #1\n\t" \
+    ".endif\n\t" \
+    ".if %c[rest] && %c[last] == 0\n\t" \
+    ABOARD_ONE_COLUMN_REST \
+    ".endif\n\t"
+
+#define ABOARD_ONE_COLUMN_END "pop {r3, r5, r7}"
+
+/** Stores a group after its loads. */
+#define ABOARD_ONE_COLUMN_STORE_AT(t, at) "vstrb" t ".16 q0, [" at ", q2]\n\t"
+#define ABOARD_ONE_COLUMN_STORE(t) \
+    ".if aboard_load <= 2\n\t" \
+    ABOARD_ONE_COLUMN_STORE_AT(t, "r9") \
+    ".elseif aboard_load <= 4\n\t" \
+    ABOARD_ONE_COLUMN_STORE_AT(t, "r5") \
+    ".elseif aboard_load <= 6\n\t" \
+    ABOARD_ONE_COLUMN_STORE_AT(t, "r3") \
+    ".else\n\t" \
+    ABOARD_ONE_COLUMN_STORE_AT(t, "r7") \
+    ".endif\n\t"
+
+/** Four sums. */
+#define ABOARD_ONE_COLUMN_SUMS ABOARD_DEPTHWISE_PACKED_COLUMN_SUMS(RIGHT, "r0", "r2", "r4", "r6")
+
+/** The second rounding. */
+#define ABOARD_ONE_COLUMN_AWAY(x, factor) \
+    "vqdmlah.s32 " x ", " x ", " factor "\n\t" \
+    "vrshl.s32 " x ", r12\n\t"
+#define ABOARD_ONE_COLUMN_ROUNDED(with) \
+    ".if %c[products]\n\t" \
+    with("vqrdmulh.s32 q3, q3, r12\n\t") \
+    "vqrdmulh.s32 q0, q0, r12\n\t" \
+    ".elseif %c[wide]\n\t" \
+    "ubfx r0, r12, #7, #1\n\t" \
+    with(ABOARD_ONE_COLUMN_AWAY("q3", "r0")) \
+    ABOARD_ONE_COLUMN_AWAY("q0", "r0") \
+    ".else\n\t" \
+    with(ABOARD_ONE_COLUMN_AWAY("q3", "r12")) \
+    ABOARD_ONE_COLUMN_AWAY("q0", "r12") \
+    ".endif\n\t"
+
+/** 16 bits plus the zero point, and within the limits. */
+#define ABOARD_ONE_COLUMN_NARROW \
+    "vqadd.s16 q0, q0, r11\n\t" \
+    ABOARD_DEPTHWISE_PACKED_NARROW
+
+/** Eight results: the first four in q3, the others in q0. Instructions of both alternate, because some take long. */
+#define ABOARD_ONE_COLUMN_EIGHT \
+    ABOARD_ONE_COLUMN_SUMS \
+    "vmov q3[2], q3[0], r0, r4\n\t" \
+    "vmov q3[3], q3[1], r2, r6\n\t" \
+    ABOARD_ONE_COLUMN_SUMS \
+    "vadd.i32 q3, q3, r8\n\t" \
+    "vmov q0[2], q0[0], r0, r4\n\t" \
+    "vqrdmulh.s32 q3, q3, r10\n\t" \
+    "vmov q0[3], q0[1], r2, r6\n\t" \
+    "vadd.i32 q0, q0, r8\n\t" \
+    "vqrdmulh.s32 q0, q0, r10\n\t" \
+    ABOARD_ONE_COLUMN_ROUNDED(ABOARD_DEPTHWISE_PACKED_EIGHT) \
+    "vqmovnt.s32 q0, q0\n\t" \
+    "vqmovnb.s32 q0, q3\n\t" \
+    ABOARD_ONE_COLUMN_NARROW
+
+/** Four results in q0. */
+#define ABOARD_ONE_COLUMN_HALF \
+    ABOARD_ONE_COLUMN_SUMS \
+    "vmov q0[2], q0[0], r0, r4\n\t" \
+    "vmov q0[3], q0[1], r2, r6\n\t" \
+    "vadd.i32 q0, q0, r8\n\t" \
+    "vqrdmulh.s32 q0, q0, r10\n\t" \
+    ABOARD_ONE_COLUMN_ROUNDED(ABOARD_DEPTHWISE_PACKED_HALF) \
+    "vqmovnb.s32 q0, q0\n\t" \
+    ABOARD_ONE_COLUMN_NARROW
+
+/** As many channels as lr says; `results` - 4 * aboard_load are left to the last group. */
+#define ABOARD_ONE_COLUMN_CHANNELS \
+    "4:\n\t" \
+    "vldrw.32 q7, [r1, #32]!\n\t" \
+    "vldrb.8 q6, [r1, #1]\n\t" \
+    "vldrb.8 q5, [r1, #2]\n\t" \
+    "vldrb.8 q4, [r1, #3]\n\t" \
+    "ldmdb r1, {r8, r10, r12}\n\t" \
+    ".set aboard_load, 0\n\t" \
+    ".rept %c[groups]\n\t" \
+    ABOARD_ONE_COLUMN_EIGHT \
+    ABOARD_ONE_COLUMN_STORE("") \
+    ".endr\n\t" \
+    ".if %c[rest]\n\t" \
+    ".if %c[results] - 4 * aboard_load > 4\n\t" \
+    ABOARD_ONE_COLUMN_EIGHT \
+    ".else\n\t" \
+    ABOARD_ONE_COLUMN_HALF \
+    ".endif\n\t" \
+    "vpst\n\t" \
+    ABOARD_ONE_COLUMN_STORE("t") \
+    ".endif\n\t" \
+    ".if %c[all] < 4\n\t" \
+    "vadd.i16 q2, q2, r7\n\t" \
+    ".else\n\t" \
+    "movs r0, #1\n\t" \
+    "vadd.i16 q2, q2, r0\n\t" \
+    ".endif\n\t" \
+    "le lr, 4b\n\t"
+
+/** Loads a pixel; if channels are no whole blocks, those that are left. */
+#define ABOARD_ONE_COLUMN_PIXEL(vector) \
+    ".if %c[last]\n\t" \
+    "vpst\n\t" \
+    "vldrwt.u32 " vector ", [r4], %[apart]\n\t" \
+    ".else\n\t" \
+    "vldrw.u32 " vector ", [r4], %[apart]\n\t" \
+    ".endif\n\t"
+
+#define ABOARD_ONE_COLUMN_FOUR_PIXELS(t) \
+    "vldrw" t ".u32 q4, [r4], %[apart]\n\t" \
+    "vldrw" t ".u32 q5, [r4], %[apart]\n\t" \
+    "vldrw" t ".u32 q6, [r4], %[apart]\n\t" \
+    "vldrw" t ".u32 q7, [r4], %[apart]\n\t"
+
+#define ABOARD_ONE_COLUMN_WORDS \
+    "vst40.8 {q4, q5, q6, q7}, [r6]\n\t" \
+    "vst41.8 {q4, q5, q6, q7}, [r6]\n\t" \
+    "vst42.8 {q4, q5, q6, q7}, [r6]\n\t" \
+    "vst43.8 {q4, q5, q6, q7}, [r6]!\n\t"
+
+/** Packs the pixels of a block of channels, four to a word. */
+#define ABOARD_ONE_COLUMN_PACK \
+    "ldrd r4, r6, [sp]\n\t" \
+    ".if %c[blocks] > 1\n\t" \
+    "add r0, r4, #16\n\t" \
+    "str r0, [sp]\n\t" \
+    ".endif\n\t" \
+    ".if %c[last]\n\t" \
+    "vctp.8 r2\n\t" \
+    ".endif\n\t" \
+    ".if %c[words]\n\t" \
+    "movw lr, %[words]\n\t" \
+    "dls lr, lr\n\t" \
+    "1:\n\t" \
+    ".if %c[last]\n\t" \
+    "vpstttt\n\t" \
+    ABOARD_ONE_COLUMN_FOUR_PIXELS("t") \
+    ".else\n\t" \
+    ABOARD_ONE_COLUMN_FOUR_PIXELS("") \
+    ".endif\n\t" \
+    ABOARD_ONE_COLUMN_WORDS \
+    "le lr, 1b\n\t" \
+    ".endif\n\t" \
+    ".if %c[bytes]\n\t" \
+    ABOARD_ONE_COLUMN_PIXEL("q4") \
+    ".if %c[bytes] > 1\n\t" \
+    ABOARD_ONE_COLUMN_PIXEL("q5") \
+    ".endif\n\t" \
+    ".if %c[bytes] > 2\n\t" \
+    ABOARD_ONE_COLUMN_PIXEL("q6") \
+    ".endif\n\t" \
+    ABOARD_ONE_COLUMN_WORDS \
+    ".endif\n\t"
+
+/** Channels whose pixels are packed. */
+#define ABOARD_ONE_COLUMN_PACKED_TEXT \
+    ABOARD_ONE_COLUMN_START \
+    "lsr r2, r11, #16\n\t" \
+    "adds r2, #1\n\t" \
+    "dls lr, r2\n\t" \
+    ABOARD_ONE_COLUMN_CHANNELS \
+    ABOARD_ONE_COLUMN_END
+
+/** All `blocks` of sixteen channels, with their packing; `last` channels in the last block if it is not whole. */
+#define ABOARD_ONE_COLUMN_BLOCKS_TEXT \
+    ABOARD_ONE_COLUMN_START \
+    "5:\n\t" \
+    ".if %c[last]\n\t" \
+    "lsr r2, r11, #16\n\t" \
+    "adds r2, #1\n\t" \
+    ".endif\n\t" \
+    ABOARD_ONE_COLUMN_PACK \
+    ".if %c[last]\n\t" \
+    ".if %c[blocks] > 1\n\t" \
+    "cmp r2, #16\n\t" \
+    "it hi\n\t" \
+    "movhi r2, #16\n\t" \
+    ".endif\n\t" \
+    ".if %c[rest]\n\t" \
+    ABOARD_ONE_COLUMN_REST \
+    ".endif\n\t" \
+    ".else\n\t" \
+    "movs r2, #16\n\t" \
+    ".endif\n\t" \
+    "dls lr, r2\n\t" \
+    ABOARD_ONE_COLUMN_CHANNELS \
+    ".if %c[blocks] > 1\n\t" \
+    "movs r0, #64\n\t" \
+    "vsub.i32 q1, q1, r0\n\t" \
+    "subs r11, r11, #16 << 16\n\t" \
+    "bhs 5b\n\t" \
+    ".endif\n\t" \
+    ABOARD_ONE_COLUMN_END
+
+/** Instructions of a group. */
+#define ABOARD_ONE_COLUMN_LENGTH 34
+
+/** One of the texts for register variables `record`, `x`, `strip`, `out` and `count`. */
+#define ABOARD_ONE_COLUMN_RUN(text, length) \
+    __asm__ volatile(text length \
+                     : "+r"(record_at), "+r"(x_at), "+r"(out_at), "+r"(count) \
+                     : "r"(strip_at), \
+                       [low] "i"(p->epilogue.low), [high] "i"(p->epilogue.high), [wide] "i"(p->wide), \
+                       [products] "i"(p->epilogue.form == ABOARD_MVE_PRODUCTS), \
+                       [step] "i"(aboard_depthwise_packed_pitch(p)), [next_channel] "i"(aboard_depthwise_packed_word(p)), \
+                       [pixel] "i"(p->along.out_stride), [skip] "i"(8 * p->along.out_stride), \
+                       [results] "i"(p->along.outputs), [groups] "i"(p->along.outputs / 8), [all] "i"(all), \
+                       [rest] "i"(aboard_depthwise_packed_first(1, p->along.outputs % 8)), \
+                       [apart] "i"(p->along.in_stride), [words] "i"(p->along.inputs / 4), [bytes] "i"(p->along.inputs % 4), \
+                       [blocks] "i"(blocks), [last] "i"(last) \
+                     : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7")
+
+#define ABOARD_ONE_COLUMN_RUN_PACKED(length) ABOARD_ONE_COLUMN_RUN(ABOARD_ONE_COLUMN_PACKED_TEXT, length)
+#define ABOARD_ONE_COLUMN_RUN_BLOCKS(length) ABOARD_ONE_COLUMN_RUN(ABOARD_ONE_COLUMN_BLOCKS_TEXT, length)
+
+/* clang-format on */
+
+/**
+ * Computes channels of a column.
+ *
+ * @param p        Parameters.
+ * @param packs    1: packs the pixels of all blocks of channels before it computes them; 0: those of `channels` are packed.
+ * @param channels Number of channels.
+ * @param x        The first pixel, if `packs`.
+ * @param strip    Room for the words of a block, or its words.
+ * @param record   Record of the first channel.
+ * @param out      First result.
+ */
+ABOARD_INLINE void aboard_depthwise_packed_one_column(const aboard_depthwise_packed_mve_t *p, int32_t packs,
+                                                      int32_t channels, const int8_t *x, const int8_t *strip,
+                                                      const int8_t *record, int8_t *out) {
+    const int32_t all = (p->along.outputs + 7) / 8;
+    const int32_t blocks = packs ? (p->channels + ABOARD_DEPTHWISE_PACKED_BLOCK - 1) / ABOARD_DEPTHWISE_PACKED_BLOCK : 1;
+    const int32_t last = packs ? p->channels % ABOARD_DEPTHWISE_PACKED_BLOCK : 0;
+    /* Loads add the bytes of a record before they read; before the first record there is no object to point to. */
+    const uintptr_t before = (uintptr_t)record + ABOARD_DEPTHWISE_PACKED_WEIGHTS - ABOARD_DEPTHWISE_PACKED_RECORD;
+    const uint32_t further = (uint32_t)(channels - 1) << 16 | (uint16_t)p->epilogue.zero_point;
+    register uintptr_t record_at __asm__("r1") = before;
+    register const int8_t *x_at __asm__("r3") = x;
+    register const int8_t *strip_at __asm__("r5") = strip;
+    register int8_t *out_at __asm__("r9") = out;
+    register uint32_t count __asm__("r11") = further;
+    if (packs) {
+        ABOARD_MVE_SIZED(ABOARD_ONE_COLUMN_LENGTH * (all - 1), ABOARD_ONE_COLUMN_RUN_BLOCKS);
+    } else {
+        ABOARD_MVE_SIZED(ABOARD_ONE_COLUMN_LENGTH * (all - 1), ABOARD_ONE_COLUMN_RUN_PACKED);
+    }
+}
+
+#endif
+
+#endif
