@@ -228,7 +228,7 @@ ABOARD_INLINE void aboard_depthwise_packed_mve(const aboard_depthwise_packed_mve
         return;
     }
 #if ABOARD_MVE_ASM
-    if (p->column && p->near && p->multiplier == 1 && p->epilogue.form != ABOARD_MVE_SINGLE_ROUNDING) {
+    if (p->column && p->near && p->multiplier == 1) {
         ABOARD_UNROLL(1)
         for (int32_t image = 0; image < p->images; ++image) {
             aboard_depthwise_packed_one_column(p, 1, p->channels, in, scratch, records, out);

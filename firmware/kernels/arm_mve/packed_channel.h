@@ -130,7 +130,6 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
                      : [shift] "i"(p->epilogue.shift), \
                        [low] "i"(p->epilogue.low), [high] "i"(p->epilogue.high), [wide] "i"(p->wide), [step] "i"(step), \
                        [products] "i"(p->epilogue.form == ABOARD_MVE_PRODUCTS), \
-                       [results] "i"(p->along.outputs), \
                        [groups] "i"(groups), [rest] "i"(rest), [skip] "i"(skip), [strip_bytes] "i"(strip_bytes), \
                        [pairs] "i"(p->pairs), [passes] "i"(passes), [next_strip] "i"(next_strip), [next_out] "i"(next_out), \
                        [next_channel] "i"(next_channel), [next_result] "i"(next_result), \
@@ -147,8 +146,6 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
         } \
     } while (0)
 
-#define ABOARD_DEPTHWISE_PACKED_RUN_COLUMN(length) \
-    ABOARD_DEPTHWISE_PACKED_RUN(ABOARD_DEPTHWISE_PACKED_COLUMN_TEXT(FULL), length)
 #define ABOARD_DEPTHWISE_PACKED_RUN_PARTS(length) \
     ABOARD_DEPTHWISE_PACKED_ROUNDED(ABOARD_DEPTHWISE_PACKED_PARTS_TEXT, PARTS, length)
 
@@ -223,20 +220,15 @@ ABOARD_INLINE void aboard_depthwise_packed_channels(const aboard_depthwise_packe
     const int32_t strips_bytes = aboard_depthwise_packed_strips(p, lines) * strip_bytes;
     const int32_t next_strip = strips_bytes - advance;
     const int32_t next_out = lines * p->across.out_stride - groups * skip;
-    /* In a column, the first load of a channel is at the next channel's words, and the last group skips nothing. */
-    const int32_t back = p->column ? 0 : passes > 1 ? passes * strips_bytes : advance;
-    const int32_t skipped = p->column ? groups + (rest != 0) - 1 : groups;
-    const int32_t next_channel = aboard_depthwise_packed_word(p) - back;
-    const int32_t next_result = 1 - (passes > 1 ? passes * lines * p->across.out_stride : skipped * skip);
+    const int32_t next_channel = aboard_depthwise_packed_word(p) - (passes > 1 ? passes * strips_bytes : advance);
+    const int32_t next_result = 1 - (passes > 1 ? passes * lines * p->across.out_stride : groups * skip);
     int32_t left;
-    if (p->column && p->epilogue.form != ABOARD_MVE_SINGLE_ROUNDING) {
+    if (p->column) {
         aboard_depthwise_packed_one_column(p, 0, channels, strip, strip, record, out);
         return;
     }
     record = aboard_depthwise_packed_begin(p, record, channels, table);
-    if (p->column) {
-        ABOARD_MVE_SIZED(2 * ABOARD_DEPTHWISE_PACKED_COLUMN_LENGTH * (groups - 1), ABOARD_DEPTHWISE_PACKED_RUN_COLUMN);
-    } else if (p->form == ABOARD_DEPTHWISE_PACKED_ONE_AXIS) {
+    if (p->form == ABOARD_DEPTHWISE_PACKED_ONE_AXIS) {
         ABOARD_DEPTHWISE_PACKED_ROUNDED(ABOARD_DEPTHWISE_PACKED_ONE_AXIS_TEXT, FULL, "");
     } else if (p->form == ABOARD_DEPTHWISE_PACKED_PARTS) {
         /* Two copies of all parts, of which the lines of the text count four. */

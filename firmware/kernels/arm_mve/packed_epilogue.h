@@ -22,9 +22,9 @@
 
 /** A right shift with ties away from zero: a negative number loses one before halves are rounded up. VQDMLAH adds the high
  * half of 2 * x * factor, which is -1 or 0 if the factor is small. */
-#define ABOARD_DEPTHWISE_PACKED_AWAY(x, factor) \
+#define ABOARD_DEPTHWISE_PACKED_AWAY(x, factor, shift) \
     "vqdmlah.s32 " x ", " x ", " factor "\n\t" \
-    "vrshl.s32 " x ", r4\n\t"
+    "vrshl.s32 " x ", " shift "\n\t"
 
 /** Raises or lowers results in q0 to a limit. */
 #define ABOARD_DEPTHWISE_PACKED_LIMIT(op, limit) \
@@ -32,36 +32,26 @@
     "vdup.8 q3, r2\n\t" \
     op ".s8 q0, q0, q3\n\t"
 
-/** Of eight sums, or of the first four alone: what the other four need. */
-#define ABOARD_DEPTHWISE_PACKED_EIGHT(other) other
-#define ABOARD_DEPTHWISE_PACKED_HALF(other)
-
 /** Moves the sums into q0 and q3. */
-#define ABOARD_DEPTHWISE_PACKED_GATHER_OF(with) \
+#define ABOARD_DEPTHWISE_PACKED_GATHER \
     "vmov q0[2], q0[0], r0, r4\n\t" \
     "vmov q0[3], q0[1], r2, r6\n\t" \
-    with("vmov q3[2], q3[0], r8, r12\n\t") \
-    with("vmov q3[3], q3[1], r10, lr\n\t")
-
-#define ABOARD_DEPTHWISE_PACKED_GATHER ABOARD_DEPTHWISE_PACKED_GATHER_OF(ABOARD_DEPTHWISE_PACKED_EIGHT)
+    "vmov q3[2], q3[0], r8, r12\n\t" \
+    "vmov q3[3], q3[1], r10, lr\n\t"
 
 /** Sums with their bias times the multiplier; the third constant is in r4. */
-#define ABOARD_DEPTHWISE_PACKED_SCALED_OF(with) \
-    ABOARD_DEPTHWISE_PACKED_GATHER_OF(with) \
+#define ABOARD_DEPTHWISE_PACKED_SCALED \
+    ABOARD_DEPTHWISE_PACKED_GATHER \
     "ldmdb %[record], {r0, r2, r4}\n\t" \
     "vadd.i32 q0, q0, r0\n\t" \
-    with("vadd.i32 q3, q3, r0\n\t") \
+    "vadd.i32 q3, q3, r0\n\t" \
     "vqrdmulh.s32 q0, q0, r2\n\t" \
-    with("vqrdmulh.s32 q3, q3, r2\n\t")
-
-#define ABOARD_DEPTHWISE_PACKED_SCALED ABOARD_DEPTHWISE_PACKED_SCALED_OF(ABOARD_DEPTHWISE_PACKED_EIGHT)
+    "vqrdmulh.s32 q3, q3, r2\n\t"
 
 /** Narrows scaled sums of a single rounding to 16 bits. */
-#define ABOARD_DEPTHWISE_PACKED_SINGLE_OF(with) \
+#define ABOARD_DEPTHWISE_PACKED_SINGLE \
     "vqrshrnb.s32 q0, q0, %[shift]\n\t" \
-    with("vqrshrnt.s32 q0, q3, %[shift]\n\t")
-
-#define ABOARD_DEPTHWISE_PACKED_SINGLE ABOARD_DEPTHWISE_PACKED_SINGLE_OF(ABOARD_DEPTHWISE_PACKED_EIGHT)
+    "vqrshrnt.s32 q0, q3, %[shift]\n\t"
 
 /** Narrows 16 bits to eight, within the limits. */
 #define ABOARD_DEPTHWISE_PACKED_NARROW \
@@ -74,45 +64,38 @@
     ".endif\n\t"
 
 /** A single rounding, with the multiplier in each lane of `factor`. */
-#define ABOARD_DEPTHWISE_PACKED_SINGLE_EPILOGUE_OF(factor, with) \
-    ABOARD_DEPTHWISE_PACKED_GATHER_OF(with) \
+#define ABOARD_DEPTHWISE_PACKED_SINGLE_EPILOGUE(factor) \
+    ABOARD_DEPTHWISE_PACKED_GATHER \
     "vqrdmlash.s32 q0, " factor ", %[record]\n\t" \
-    with("vqrdmlash.s32 q3, " factor ", %[record]\n\t") \
-    ABOARD_DEPTHWISE_PACKED_SINGLE_OF(with) \
+    "vqrdmlash.s32 q3, " factor ", %[record]\n\t" \
+    ABOARD_DEPTHWISE_PACKED_SINGLE \
     ABOARD_DEPTHWISE_PACKED_NARROW
 
-#define ABOARD_DEPTHWISE_PACKED_SINGLE_EPILOGUE(factor) \
-    ABOARD_DEPTHWISE_PACKED_SINGLE_EPILOGUE_OF(factor, ABOARD_DEPTHWISE_PACKED_EIGHT)
-
 /** Converts sums in r0 to r6 and in r8 to lr to results. */
-#define ABOARD_DEPTHWISE_PACKED_FULL_EPILOGUE_OF(with) \
-    ABOARD_DEPTHWISE_PACKED_SINGLE_EPILOGUE_OF("q2", with) \
+#define ABOARD_DEPTHWISE_PACKED_FULL_EPILOGUE \
+    ABOARD_DEPTHWISE_PACKED_SINGLE_EPILOGUE("q2") \
     ABOARD_DEPTHWISE_PACKED_RESULTS("q3")
-
-#define ABOARD_DEPTHWISE_PACKED_FULL_EPILOGUE ABOARD_DEPTHWISE_PACKED_FULL_EPILOGUE_OF(ABOARD_DEPTHWISE_PACKED_EIGHT)
 
 #define ABOARD_DEPTHWISE_PACKED_SPARE_EPILOGUE ABOARD_DEPTHWISE_PACKED_SINGLE_EPILOGUE("q6")
 
 /** The shift is the lowest byte of r4, which is 8 bits without a sign: a small factor. Sums above 23 bits need a 1. */
-#define ABOARD_DEPTHWISE_PACKED_RIGHT_EPILOGUE_OF(with) \
-    ABOARD_DEPTHWISE_PACKED_SCALED_OF(with) \
+#define ABOARD_DEPTHWISE_PACKED_RIGHT_EPILOGUE \
+    ABOARD_DEPTHWISE_PACKED_SCALED \
     ".if %c[products]\n\t" \
     "vqrdmulh.s32 q0, q0, r4\n\t" \
-    with("vqrdmulh.s32 q3, q3, r4\n\t") \
+    "vqrdmulh.s32 q3, q3, r4\n\t" \
     ".elseif %c[wide]\n\t" \
     "ubfx r6, r4, #7, #1\n\t" \
-    ABOARD_DEPTHWISE_PACKED_AWAY("q0", "r6") \
-    with(ABOARD_DEPTHWISE_PACKED_AWAY("q3", "r6")) \
+    ABOARD_DEPTHWISE_PACKED_AWAY("q0", "r6", "r4") \
+    ABOARD_DEPTHWISE_PACKED_AWAY("q3", "r6", "r4") \
     ".else\n\t" \
-    ABOARD_DEPTHWISE_PACKED_AWAY("q0", "r4") \
-    with(ABOARD_DEPTHWISE_PACKED_AWAY("q3", "r4")) \
+    ABOARD_DEPTHWISE_PACKED_AWAY("q0", "r4", "r4") \
+    ABOARD_DEPTHWISE_PACKED_AWAY("q3", "r4", "r4") \
     ".endif\n\t" \
     "vqmovnb.s32 q0, q0\n\t" \
-    with("vqmovnt.s32 q0, q3\n\t") \
+    "vqmovnt.s32 q0, q3\n\t" \
     "vqadd.s16 q0, q0, %[table]\n\t" \
     ABOARD_DEPTHWISE_PACKED_NARROW
-
-#define ABOARD_DEPTHWISE_PACKED_RIGHT_EPILOGUE ABOARD_DEPTHWISE_PACKED_RIGHT_EPILOGUE_OF(ABOARD_DEPTHWISE_PACKED_EIGHT)
 
 #define ABOARD_DEPTHWISE_PACKED_PARTS_EPILOGUE \
     ABOARD_DEPTHWISE_PACKED_SCALED \

@@ -179,9 +179,8 @@ ABOARD_INLINE void aboard_depthwise_packed_fill(const aboard_depthwise_packed_mv
     const int32_t pitch = aboard_depthwise_packed_pitch(p);
     ABOARD_UNROLL(4)
     for (int32_t i = 0; i < 4; ++i) {
-        /* Loads add their step before they read; in a column, the first one of a channel adds a word. */
-        const int32_t added = p->column ? aboard_depthwise_packed_word(p) : aboard_depthwise_packed_step(p) * pitch;
-        table->words[i] = (uint32_t)(i * p->along.dilation * pitch - added);
+        /* Loads add their step before they read. */
+        table->words[i] = (uint32_t)((i * p->along.dilation - aboard_depthwise_packed_step(p)) * pitch);
     }
     ABOARD_UNROLL(8)
     for (int32_t lane = 0; lane < 8; ++lane) {

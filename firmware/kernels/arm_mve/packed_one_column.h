@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file arm_mve/packed_one_column.h
- * Columns of depthwise_packed.h with two roundings: all groups of results of a channel one after the other.
+ * Columns of depthwise_packed.h: all groups of results of a channel one after the other.
  *
  * Sums of four windows are moved to a vector before the next four begin. Four registers of sums are therefore enough,
  * and of the other even ones three hold the constants of a channel, and lr counts channels. Each group of results has
@@ -91,30 +91,47 @@
     ABOARD_ONE_COLUMN_STORE_AT(t, "r7") \
     ".endif\n\t"
 
-/** Four sums. */
-#define ABOARD_ONE_COLUMN_SUMS ABOARD_DEPTHWISE_PACKED_COLUMN_SUMS(RIGHT, "r0", "r2", "r4", "r6")
+/** Four sums, of the words of the next channel, or as far from its first words as loads of the channel before. */
+#define ABOARD_ONE_COLUMN_SUMS \
+    ".if aboard_load\n\t" \
+    "vldrw.u32 q0, [q1, #64 * aboard_load]\n\t" \
+    ".else\n\t" \
+    "vldrw.u32 q0, [q1, %[next_channel]]!\n\t" \
+    ".endif\n\t" \
+    ".set aboard_load, aboard_load + 1\n\t" \
+    "vmladav.s8 r0, q0, q4\n\t" \
+    "vmladav.s8 r2, q0, q5\n\t" \
+    "vmladav.s8 r4, q0, q6\n\t" \
+    "vmladav.s8 r6, q0, q7\n\t"
 
-/** The second rounding. */
-#define ABOARD_ONE_COLUMN_AWAY(x, factor) \
-    "vqdmlah.s32 " x ", " x ", " factor "\n\t" \
-    "vrshl.s32 " x ", r12\n\t"
-#define ABOARD_ONE_COLUMN_ROUNDED(with) \
+/** Of eight sums, or of four alone: what the first four need beside. */
+#define ABOARD_ONE_COLUMN_BOTH(first) first
+#define ABOARD_ONE_COLUMN_ALONE(first)
+
+/** The second rounding, as in packed_epilogue.h, and the zero point; or the constant of a single rounding. To 16 bits: the
+ * first four results in the lower halves of words. */
+#define ABOARD_ONE_COLUMN_ROUNDED(with, first) \
+    ".if %c[single]\n\t" \
+    with("vadd.i32 q3, q3, r12\n\t") \
+    "vadd.i32 q0, q0, r12\n\t" \
+    with("vqrshrnt.s32 q0, q0, %[shift]\n\t") \
+    "vqrshrnb.s32 q0, " first ", %[shift]\n\t" \
+    ".else\n\t" \
     ".if %c[products]\n\t" \
     with("vqrdmulh.s32 q3, q3, r12\n\t") \
     "vqrdmulh.s32 q0, q0, r12\n\t" \
     ".elseif %c[wide]\n\t" \
     "ubfx r0, r12, #7, #1\n\t" \
-    with(ABOARD_ONE_COLUMN_AWAY("q3", "r0")) \
-    ABOARD_ONE_COLUMN_AWAY("q0", "r0") \
+    with(ABOARD_DEPTHWISE_PACKED_AWAY("q3", "r0", "r12")) \
+    ABOARD_DEPTHWISE_PACKED_AWAY("q0", "r0", "r12") \
     ".else\n\t" \
-    with(ABOARD_ONE_COLUMN_AWAY("q3", "r12")) \
-    ABOARD_ONE_COLUMN_AWAY("q0", "r12") \
-    ".endif\n\t"
-
-/** 16 bits plus the zero point, and within the limits. */
-#define ABOARD_ONE_COLUMN_NARROW \
+    with(ABOARD_DEPTHWISE_PACKED_AWAY("q3", "r12", "r12")) \
+    ABOARD_DEPTHWISE_PACKED_AWAY("q0", "r12", "r12") \
+    ".endif\n\t" \
+    with("vqmovnt.s32 q0, q0\n\t") \
+    "vqmovnb.s32 q0, " first "\n\t" \
     "vqadd.s16 q0, q0, r11\n\t" \
-    ABOARD_DEPTHWISE_PACKED_NARROW
+    ".endif\n\t"
 
 /** Eight results: the first four in q3, the others in q0. Instructions of both alternate, because some take long. */
 #define ABOARD_ONE_COLUMN_EIGHT \
@@ -128,10 +145,8 @@
     "vmov q0[3], q0[1], r2, r6\n\t" \
     "vadd.i32 q0, q0, r8\n\t" \
     "vqrdmulh.s32 q0, q0, r10\n\t" \
-    ABOARD_ONE_COLUMN_ROUNDED(ABOARD_DEPTHWISE_PACKED_EIGHT) \
-    "vqmovnt.s32 q0, q0\n\t" \
-    "vqmovnb.s32 q0, q3\n\t" \
-    ABOARD_ONE_COLUMN_NARROW
+    ABOARD_ONE_COLUMN_ROUNDED(ABOARD_ONE_COLUMN_BOTH, "q3") \
+    ABOARD_DEPTHWISE_PACKED_NARROW
 
 /** Four results in q0. */
 #define ABOARD_ONE_COLUMN_HALF \
@@ -140,9 +155,8 @@
     "vmov q0[3], q0[1], r2, r6\n\t" \
     "vadd.i32 q0, q0, r8\n\t" \
     "vqrdmulh.s32 q0, q0, r10\n\t" \
-    ABOARD_ONE_COLUMN_ROUNDED(ABOARD_DEPTHWISE_PACKED_HALF) \
-    "vqmovnb.s32 q0, q0\n\t" \
-    ABOARD_ONE_COLUMN_NARROW
+    ABOARD_ONE_COLUMN_ROUNDED(ABOARD_ONE_COLUMN_ALONE, "q0") \
+    ABOARD_DEPTHWISE_PACKED_NARROW
 
 /** As many channels as lr says; `results` - 4 * aboard_load are left to the last group. */
 #define ABOARD_ONE_COLUMN_CHANNELS \
@@ -277,9 +291,10 @@
     __asm__ volatile(text length \
                      : "+r"(record_at), "+r"(x_at), "+r"(out_at), "+r"(count) \
                      : "r"(strip_at), \
+                       [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
                        [low] "i"(p->epilogue.low), [high] "i"(p->epilogue.high), [wide] "i"(p->wide), \
                        [products] "i"(p->epilogue.form == ABOARD_MVE_PRODUCTS), \
-                       [step] "i"(aboard_depthwise_packed_pitch(p)), [next_channel] "i"(aboard_depthwise_packed_word(p)), \
+                       [next_channel] "i"(aboard_depthwise_packed_word(p)), \
                        [pixel] "i"(p->along.out_stride), [skip] "i"(8 * p->along.out_stride), \
                        [results] "i"(p->along.outputs), [groups] "i"(p->along.outputs / 8), [all] "i"(all), \
                        [rest] "i"(aboard_depthwise_packed_first(1, p->along.outputs % 8)), \

@@ -72,10 +72,15 @@ typedef struct {
 /** Writes a whole group of results. */
 #define ABOARD_DEPTHWISE_PACKED_STORED(at) "vstrb.16 q0, [%[out], " at "]\n\t"
 
-/** Writes the results of a last group that `rest` has. */
-#define ABOARD_DEPTHWISE_PACKED_STORED_REST(at) \
+/** The predicate of a last group, for all channels: the results that `rest` has. */
+#define ABOARD_DEPTHWISE_PACKED_REST \
+    ".if %c[rest]\n\t" \
     "movw r0, %[rest]\n\t" \
     "vmsr p0, r0\n\t" \
+    ".endif\n\t"
+
+/** Writes the results of a last group. */
+#define ABOARD_DEPTHWISE_PACKED_STORED_REST(at) \
     "vpst\n\t" \
     "vstrbt.16 q0, [%[out], " at "]\n\t"
 
@@ -154,6 +159,7 @@ typedef struct {
 
 /** All channels with windows of one vector. */
 #define ABOARD_DEPTHWISE_PACKED_WINDOWS(kind, weights, sums, words) \
+    ABOARD_DEPTHWISE_PACKED_REST \
     ABOARD_DEPTHWISE_PACKED_CHANNELS(kind, weights, \
         ABOARD_DEPTHWISE_PACKED_LINES(ABOARD_DEPTHWISE_PACKED_ALL( \
             ABOARD_DEPTHWISE_PACKED_##kind##_BEGIN sums ABOARD_DEPTHWISE_PACKED_##kind##_EPILOGUE, \
@@ -221,62 +227,6 @@ typedef struct {
     ABOARD_DEPTHWISE_PACKED_WINDOWS(kind, ABOARD_DEPTHWISE_PACKED_ONE_AXIS_WEIGHTS, \
         ABOARD_DEPTHWISE_PACKED_ONE_AXIS_SUMS(kind, "r0", "r2", "r4", "r6") \
         ABOARD_DEPTHWISE_PACKED_ONE_AXIS_SUMS(kind, "r8", "r10", "r12", "lr"), ABOARD_DEPTHWISE_PACKED_Q1)
-
-/** Four words of the form COLUMN: of the next channel, or as far from its first words as loads of the channel before. */
-#define ABOARD_DEPTHWISE_PACKED_COLUMN_LOAD \
-    ".if aboard_load\n\t" \
-    "vldrw.u32 q0, [q1, #aboard_load * %c[step]]\n\t" \
-    ".else\n\t" \
-    "vldrw.u32 q0, [q1, %[next_channel]]!\n\t" \
-    ".endif\n\t" \
-    ".set aboard_load, aboard_load + 1\n\t"
-
-#define ABOARD_DEPTHWISE_PACKED_COLUMN_SUMS(kind, first, second, third, fourth) \
-    ABOARD_DEPTHWISE_PACKED_COLUMN_LOAD \
-    ABOARD_DEPTHWISE_PACKED_##kind##_SUM(first, "q4") \
-    ABOARD_DEPTHWISE_PACKED_##kind##_SUM(second, "q5") \
-    ABOARD_DEPTHWISE_PACKED_##kind##_SUM(third, "q6") \
-    ABOARD_DEPTHWISE_PACKED_##kind##_SUM(fourth, "q7")
-
-/** Eight results of a column, or four. */
-#define ABOARD_DEPTHWISE_PACKED_COLUMN_GROUP(kind, with) \
-    ABOARD_DEPTHWISE_PACKED_##kind##_BEGIN \
-    ABOARD_DEPTHWISE_PACKED_COLUMN_SUMS(kind, "r0", "r2", "r4", "r6") \
-    with(ABOARD_DEPTHWISE_PACKED_COLUMN_SUMS(kind, "r8", "r10", "r12", "lr")) \
-    ABOARD_DEPTHWISE_PACKED_##kind##_EPILOGUE_OF(with)
-
-/** A last group of `rest`, of which there are `results` - 4 * aboard_load. */
-#define ABOARD_DEPTHWISE_PACKED_COLUMN_REST(kind) \
-    ".if %c[rest]\n\t" \
-    ".if %c[results] - 4 * aboard_load > 4\n\t" \
-    ABOARD_DEPTHWISE_PACKED_COLUMN_GROUP(kind, ABOARD_DEPTHWISE_PACKED_EIGHT) \
-    ".else\n\t" \
-    ABOARD_DEPTHWISE_PACKED_COLUMN_GROUP(kind, ABOARD_DEPTHWISE_PACKED_HALF) \
-    ".endif\n\t" \
-    ABOARD_DEPTHWISE_PACKED_STORED_REST(ABOARD_DEPTHWISE_PACKED_##kind##_AT) \
-    ".endif\n\t"
-
-/** As the form ONE_AXIS, with all groups of a channel one after the other, whose words are at offsets of loads. */
-#define ABOARD_DEPTHWISE_PACKED_COLUMN_TEXT(kind) \
-    ABOARD_DEPTHWISE_PACKED_START \
-    ABOARD_DEPTHWISE_PACKED_##kind##_KEPT \
-    "4:\n\t" \
-    ABOARD_DEPTHWISE_PACKED_ONE_AXIS_WEIGHTS \
-    ABOARD_DEPTHWISE_PACKED_##kind##_CONSTANTS \
-    ".set aboard_load, 0\n\t" \
-    ".rept %c[groups]\n\t" \
-    ABOARD_DEPTHWISE_PACKED_COLUMN_GROUP(kind, ABOARD_DEPTHWISE_PACKED_EIGHT) \
-    ABOARD_DEPTHWISE_PACKED_STORED(ABOARD_DEPTHWISE_PACKED_##kind##_AT) \
-    ".if 4 * aboard_load < %c[results]\n\t" \
-    ABOARD_DEPTHWISE_PACKED_SKIP("%c[skip]") \
-    ".endif\n\t" \
-    ".endr\n\t" \
-    ABOARD_DEPTHWISE_PACKED_COLUMN_REST(kind) \
-    ABOARD_DEPTHWISE_PACKED_MOVE(ADDRESS, "%[out]", "%c[next_result]") \
-    ABOARD_DEPTHWISE_PACKED_##kind##_NEXT
-
-/** Instructions of a group of a column. */
-#define ABOARD_DEPTHWISE_PACKED_COLUMN_LENGTH 34
 
 #define ABOARD_DEPTHWISE_PACKED_ONE_WEIGHTS "vldrw.32 q4, [%[record], #32]!\n\t"
 
@@ -370,6 +320,7 @@ typedef struct {
 /** Windows of several vectors: `parts`, of which `columns` follow each other along; `jump` bytes from one to the next. */
 #define ABOARD_DEPTHWISE_PACKED_PARTS_TEXT(kind) \
     ABOARD_DEPTHWISE_PACKED_START \
+    ABOARD_DEPTHWISE_PACKED_REST \
     ABOARD_DEPTHWISE_PACKED_CHANNELS(kind, ABOARD_DEPTHWISE_PACKED_PARTS_WEIGHTS, \
         ABOARD_DEPTHWISE_PACKED_ALL(ABOARD_DEPTHWISE_PACKED_PARTS_SUMS ABOARD_DEPTHWISE_PACKED_##kind##_EPILOGUE, "q2"), \
         ABOARD_DEPTHWISE_PACKED_Q1)
