@@ -93,6 +93,11 @@ def test_columns_of_few_results(first: int, toolchain: str) -> None:
 
 
 @pytest.mark.parametrize("toolchain", ["arm-none-eabi-gcc", "zig"])
+def test_columns_of_any_rounding(toolchain: str) -> None:
+    check([(layer.model(), layer.input()) for layer in mve_images.columns_of_any_rounding()], toolchain=toolchain)
+
+
+@pytest.mark.parametrize("toolchain", ["arm-none-eabi-gcc", "zig"])
 def test_images_whose_channels_are_packed_four_at_a_time(toolchain: str) -> None:
     def rule(explained: strategy.Explanation) -> Implementation:
         (found,) = (c.implementation for c in explained.candidates if c.implementation.name == MVE)

@@ -33,6 +33,26 @@ def columns() -> list[Layer]:
     return [*layers, twice]
 
 
+def columns_of_any_rounding() -> list[Layer]:
+    """Returns columns whose second rounding is a shift, of sums with any number of bits, and others with limits.
+
+    Channels are whole blocks or not, in words or not, and some have several channels of the result for each.
+    """
+    shifted, limited = [(1 << 20, 60.0), (1 << 24, 60.0), (-(1 << 26), 60.0)], [(0, 1.0)]
+    found = []
+    for finishes, activation in ((shifted, "NONE"), (limited, "RELU_N1_TO_1")):
+        for number, results in enumerate([32, 25, 22, 17, 16, 12, 9, 7]):
+            channels = (16, 6, 20, 48, 18, 36, 2, 24)[number]
+            layer = depthwise((results + 4, 1), (5, 1), channels, "VALID")
+            layer.outlier, layer.spread = finishes[number % len(finishes)]
+            layer.options = {**layer.options, "FusedActivationFunction": activation}
+            if channels < 16:
+                layer.shape_weights, layer.shape_out = (1, 5, 1, 3 * channels), (2, results, 1, 3 * channels)
+                layer.options = {**layer.options, "DepthMultiplier": 3}
+            found.append(layer)
+    return found
+
+
 def images_of_few_lines() -> list[Layer]:
     """Returns depthwise layers whose lines are packed all together: one to three strips, any rest of four pixels."""
     sizes = [(25, 5), (4, 1), (5, 2), (6, 3), (7, 4), (10, 6), (3, 9), (2, 14)]

@@ -222,7 +222,7 @@ class MveS8(Implementation):
             work = self._loops(node, x, chosen, result, pairs=False)
             return packed_stripes.lowered(node, x, y, records.pack(chosen, matrix, result), result, work)
         price = flash_price(target, self.inference)
-        column = not stripes and packed.in_column(node, found, result, price)
+        column = not stripes and packed.in_column(node, found, y, result, price)
         pairs = not column and packed.in_pairs(node, found, price)
         words = packed.words(found, x, few=self._packs_few and not stripes)
         wide = records.is_wide(matrix, result)

@@ -7,7 +7,16 @@ from math import ceil, prod
 from aboard.ir import Node
 from aboard.kernels.arm_mve import loops
 from aboard.kernels.arm_mve.epilogue import HIGH, LOW, EpilogueForm, EpilogueMve
-from aboard.kernels.arm_mve.packed_layer import BLOCK, MOST_STEP, PART, RESULTS, ImageAxis, PackedGeometry, Packing
+from aboard.kernels.arm_mve.packed_layer import (
+    BLOCK,
+    MOST_GROUPS,
+    MOST_STEP,
+    PART,
+    RESULTS,
+    ImageAxis,
+    PackedGeometry,
+    Packing,
+)
 from aboard.kernels.view import View
 from aboard.ops.conv2d import attributes, window
 from aboard.ops.weighted import INPUT
@@ -20,8 +29,10 @@ _CONSTANTS, _NEXT, _PASS, _BLOCK = 7, 6, 6, 20
 #: Instructions of a loop over groups of results, which a single group does without.
 _LOOP = 3
 
-#: Instructions of the other four of eight sums beside their second rounding: a load, products, and two moves.
-_HALF = 7
+#: A column: instructions that read weights and constants of a channel and move on to the next; those of eight results
+#: and of four beside their second rounding; those that begin an image whose blocks are one run; and those of its blocks
+#: outside of packing, with those of blocks that are not all whole.
+_COLUMN_CHANNEL, _COLUMN_EIGHT, _COLUMN_FOUR, _COLUMN_IMAGE, _COLUMN_BLOCK, _COLUMN_LAST = 7, 20, 11, 16, 11, 7
 
 #: Loads of pixels for eight results of one line.
 _LOADS = {Packing.FOUR: 4, Packing.ONE: 8, Packing.ONE_AXIS: 2}
@@ -46,18 +57,32 @@ _SCALED = {EpilogueForm.SINGLE: 4, EpilogueForm.DOUBLE_RIGHT: 8, EpilogueForm.DO
 #: The same for eight sums of packed pixels, which are narrowed to 16 bits, without loads.
 _NARROWED = {EpilogueForm.SINGLE: 2, EpilogueForm.DOUBLE_RIGHT: 7, EpilogueForm.PRODUCTS: 5}
 
+#: The same in columns, which add the constant of a single rounding by itself; and for four sums.
+_COLUMN_NARROWED = {EpilogueForm.SINGLE: (4, 2), EpilogueForm.DOUBLE_RIGHT: (7, 4), EpilogueForm.PRODUCTS: (5, 3)}
+
 
 def saved_by_column(found: PackedGeometry, result: EpilogueMve) -> int:
-    """Returns the instructions of a channel that its groups of results do not take without a loop.
+    """Returns the instructions of a channel that its groups of results do not take without a loop."""
+    return _of_channel(found, result, pairs=False) - _of_column_channel(found, result)
 
-    They are those of the loop, of the way back to the first words and from the last whole group, and the other half of
-    a last group of at most four results.
-    """
+
+def _of_column_channel(found: PackedGeometry, result: EpilogueMve) -> int:
+    """Returns the instructions of a channel of a column without a loop over its groups of results."""
     whole, rest = divmod(found.along.outputs, RESULTS)
-    half = _HALF + _NARROWED[result.form] // 2 + (0 if result.is_single else 2)
-    return (
-        (1 + 2 * whole if whole > 1 else 0) + 2 + (whole > 0 and rest == 0) + (half if 0 < rest <= RESULTS // 2 else 0)
-    )
+    half = 0 < rest <= RESULTS // 2
+    (eight, four), limits = _COLUMN_NARROWED[result.form], _limits(result)
+    groups = (whole + (rest > 0 and not half)) * (_COLUMN_EIGHT + eight + limits)
+    groups += half * (_COLUMN_FOUR + four + limits) + (rest > 0)
+    return _COLUMN_CHANNEL + groups + (found.groups(1) == MOST_GROUPS)
+
+
+def _of_column(x: View, found: PackedGeometry, result: EpilogueMve) -> int:
+    """Returns the instructions of an image of one column whose blocks of channels are packed in the same run."""
+    blocks, last = ceil(x.channels / BLOCK), x.channels % BLOCK
+    packed = _STEPS * ceil(found.along.inputs / 4) + _COLUMN_BLOCK
+    if last:
+        packed += found.along.inputs // 4 + found.along.inputs % 4 + _COLUMN_LAST
+    return x.channels * _of_column_channel(found, result) + blocks * packed + _COLUMN_IMAGE
 
 
 def of_packed(
@@ -86,6 +111,8 @@ def of_packed(
         near: True if loads advance their address from pixel to pixel of the form ONE_AXIS.
     """
     images, channels = node.output.shape[0], node.output.shape[3]
+    if column and near and channels == x.channels:
+        return loops.UNIT * images * _of_column(x, found, result)
     blocks = ceil(x.channels / words)
     # With a multiplier, instructions run over the results of a channel.
     runs = (blocks if channels == x.channels else x.channels) * _runs(found)
@@ -126,8 +153,7 @@ def _runs(found: PackedGeometry) -> int:
 
 def _group(found: PackedGeometry, result: EpilogueMve, lines: int, *, pairs: bool) -> int:
     """Returns the instructions of eight results of one line or two."""
-    limits = 3 * ((result.params["low"] != LOW) + (result.params["high"] != HIGH))
-    end = 4 + 2 + _NARROWED[result.form] + 1 + limits + 2 + (1 if pairs else 2)
+    end = 4 + 2 + _NARROWED[result.form] + 1 + _limits(result) + 2 + (1 if pairs else 2)
     if found.packing is Packing.PARTS:
         parts = prod(found.parts)
         return end + parts * PART - 1 + max(parts - 4, 0) + (5 if result.is_single else 3)
@@ -135,6 +161,11 @@ def _group(found: PackedGeometry, result: EpilogueMve, lines: int, *, pairs: boo
     full = found.packing is Packing.ONE_AXIS or loads == 2
     begin = 1 + (full or found.shared) if result.is_single else 3
     return end + begin + loads + 8
+
+
+def _limits(result: EpilogueMve) -> int:
+    """Returns the instructions that keep eight results within the limits."""
+    return 3 * ((result.params["low"] != LOW) + (result.params["high"] != HIGH))
 
 
 def _packed(found: PackedGeometry, x: View, vectors: int, words: int, *, whole: bool) -> int:

@@ -20,6 +20,7 @@ from aboard.kernels.arm_mve.packed_layer import (
     BLOCK,
     CALL,
     GROUP,
+    MOST_SCATTER,
     PACK,
     PART,
     RESULTS,
@@ -186,16 +187,18 @@ def in_pairs(node: Node, found: PackedGeometry, price: float) -> bool:
     return saved >= price * GROUP[found.packing] * _INSTRUCTION
 
 
-def in_column(node: Node, found: PackedGeometry, result: EpilogueMve, price: float) -> bool:
+def in_column(node: Node, found: PackedGeometry, y: View, result: EpilogueMve, price: float) -> bool:
     """True if all groups of results of a channel are worth their flash without a loop.
 
     Args:
         node: A depthwise convolution.
         found: Its geometry.
+        y: View of the result, in which one instruction scatters a group of any channel.
         result: The epilogue of its sums.
         price: Instructions that a byte of flash must save.
     """
-    if not found.may_be_column:
+    furthest = (RESULTS - 1) * (y.row_stride, y.pixel_stride)[found.along.number] + y.channels
+    if not found.may_be_column or furthest > MOST_SCATTER:
         return False
     saved = math.prod(node.output.shape[::3]) * depthwise_loops.saved_by_column(found, result)
     more = max(found.along.outputs // RESULTS - 1, 0)

@@ -21,10 +21,10 @@ MOST_STEP = 127
 _WHOLE_BYTES, MOST_WHOLE_BYTES = 6144, 32768
 
 #: Largest offset of eight scattered results.
-_MAX_SCATTER = 0xFFFF
+MOST_SCATTER = 0xFFFF
 
 #: Results of a group, and most groups whose words are at offsets of loads.
-RESULTS, _MOST_GROUPS = 8, 4
+RESULTS, MOST_GROUPS = 8, 4
 
 #: Instructions per channel and line outside of groups of eight results.
 CALL = 18
@@ -127,7 +127,7 @@ class PackedGeometry:
     @property
     def may_be_column(self) -> bool:
         """True if all groups of a channel can be computed without a loop over them, in an image of one line."""
-        return self.packing is Packing.ONE_AXIS and self.across.outputs == 1 and self.groups(1) <= _MOST_GROUPS
+        return self.packing is Packing.ONE_AXIS and self.across.outputs == 1 and self.groups(1) <= MOST_GROUPS
 
     @property
     def members(self) -> int:
@@ -216,4 +216,4 @@ class PackedGeometry:
         furthest = max(7 * along if single else 0, 3 * along + across if self.lines == 2 else 0)
         if self.shared:
             furthest = max(furthest, 7 * across if self.along.outputs % 4 == 1 else 3 * across + along)
-        return min(strides) >= 0 and furthest <= _MAX_SCATTER
+        return min(strides) >= 0 and furthest <= MOST_SCATTER
