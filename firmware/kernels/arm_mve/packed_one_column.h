@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file arm_mve/packed_one_column.h
- * Columns of depthwise_packed.h: all groups of results of a channel one after the other.
+ * Columns of depthwise_packed.h: all groups of results of a channel one after the other, without a loop.
  *
- * Sums of four windows are moved to a vector before the next four begin. Four registers of sums are therefore enough,
- * and of the other even ones three hold the constants of a channel, and lr counts channels. Each group of results has
- * an address of its own, so that all advance together to the next channel: by 1 in the vector of their offsets.
+ * Four sums are moved to a vector before the next four begin. Four registers of sums are therefore enough: of the other
+ * even ones three hold the constants of a channel, and lr counts channels. Each group of results has an address of its
+ * own, and all advance together to the next channel: 1 is added to the vector of their offsets.
  *
- * Registers: q1 has the addresses of words, q2 the offsets of results, q4 to q7 the weights, and while pixels are packed
- * the pixels. r1 is the address of the weights before those of a channel. r11 has the zero point of the result in its
- * lower half; its upper half is the number of further channels. r9, r5, r3 and r7 are addresses of results; r7 is 1 if
- * there are fewer than four groups. Before and between blocks of channels r9 alone is needed of these, and the stack has
- * the addresses of the pixels and of the strip: r3 and r5 at the beginning.
+ * All registers are named, because more than five values live in odd ones. r7, which may be a compiler's frame pointer,
+ * is saved and restored.
+ * - r1 is the address of the weights before those of a channel.
+ * - r11 has the zero point of the result in its lower half, and the number of further channels in its upper half.
+ * - r9, r5, r3 and r7 are the addresses of up to four groups of results. With fewer groups r7 is 1.
+ * - r3 and r5 begin as the addresses of the pixels and of the strip, which the stack keeps for the blocks of channels.
+ * - r8, r10 and r12 are the constants of a channel, r0, r2, r4 and r6 sums.
+ * - q1 has the addresses of words, q2 the offsets of results, q4 to q7 weights, or pixels that are packed.
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_PACKED_ONE_COLUMN_H
 #define ABOARD_KERNELS_ARM_MVE_PACKED_ONE_COLUMN_H
@@ -48,13 +51,8 @@
     ".endif\n\t" \
     ".endif\n\t"
 
-/** Which results of a last group there are. */
-#define ABOARD_ONE_COLUMN_REST \
-    "movw r0, %[rest]\n\t" \
-    "vmsr p0, r0\n\t"
-
-/** Offsets, and addresses of results. The bytes from lane to lane are multiples of those from result to result: the
- * results 0 to 3 have the lower halves of words, 4 to 7 the upper ones. */
+/** Addresses of words, and offsets and addresses of results. The lower halves of q2 are for the results 0 to 3 of a
+ * group, the upper ones for 4 to 7: a word is its number times `pixel` in both halves, plus 4 * `pixel` in the upper. */
 #define ABOARD_ONE_COLUMN_START \
     "push {r3, r5, r7}\n\t" \
     "movs r0, #0\n\t" \
@@ -72,8 +70,8 @@
     ".if %c[all] < 4\n\t" \
     "movs r7, #1\n\t" \
     ".endif\n\t" \
-    ".if %c[rest] && %c[last] == 0\n\t" \
-    ABOARD_ONE_COLUMN_REST \
+    ".if %c[last] == 0\n\t" \
+    ABOARD_DEPTHWISE_PACKED_REST \
     ".endif\n\t"
 
 #define ABOARD_ONE_COLUMN_END "pop {r3, r5, r7}"
@@ -267,9 +265,7 @@
     "it hi\n\t" \
     "movhi r2, #16\n\t" \
     ".endif\n\t" \
-    ".if %c[rest]\n\t" \
-    ABOARD_ONE_COLUMN_REST \
-    ".endif\n\t" \
+    ABOARD_DEPTHWISE_PACKED_REST \
     ".else\n\t" \
     "movs r2, #16\n\t" \
     ".endif\n\t" \
@@ -286,7 +282,7 @@
 /** Instructions of a group. */
 #define ABOARD_ONE_COLUMN_LENGTH 34
 
-/** One of the texts for register variables `record`, `x`, `strip`, `out` and `count`. */
+/** One of the texts for the register variables of aboard_depthwise_packed_one_column. */
 #define ABOARD_ONE_COLUMN_RUN(text, length) \
     __asm__ volatile(text length \
                      : "+r"(record_at), "+r"(x_at), "+r"(out_at), "+r"(count) \
@@ -311,7 +307,7 @@
  * Computes channels of a column.
  *
  * @param p        Parameters.
- * @param packs    1: packs the pixels of all blocks of channels before it computes them; 0: those of `channels` are packed.
+ * @param packs    1: packs the pixels of all blocks of channels; 0: the pixels of these channels are packed.
  * @param channels Number of channels.
  * @param x        The first pixel, if `packs`.
  * @param strip    Room for the words of a block, or its words.
@@ -322,7 +318,8 @@ ABOARD_INLINE void aboard_depthwise_packed_one_column(const aboard_depthwise_pac
                                                       int32_t channels, const int8_t *x, const int8_t *strip,
                                                       const int8_t *record, int8_t *out) {
     const int32_t all = (p->along.outputs + 7) / 8;
-    const int32_t blocks = packs ? (p->channels + ABOARD_DEPTHWISE_PACKED_BLOCK - 1) / ABOARD_DEPTHWISE_PACKED_BLOCK : 1;
+    const int32_t blocks =
+        packs ? (p->channels + ABOARD_DEPTHWISE_PACKED_BLOCK - 1) / ABOARD_DEPTHWISE_PACKED_BLOCK : 1;
     const int32_t last = packs ? p->channels % ABOARD_DEPTHWISE_PACKED_BLOCK : 0;
     /* Loads add the bytes of a record before they read; before the first record there is no object to point to. */
     const uintptr_t before = (uintptr_t)record + ABOARD_DEPTHWISE_PACKED_WEIGHTS - ABOARD_DEPTHWISE_PACKED_RECORD;
