@@ -52,7 +52,7 @@
     ".endif\n\t"
 
 /** Addresses of words, and offsets and addresses of results. The lower halves of q2 are for the results 0 to 3 of a
- * group, the upper ones for 4 to 7: a word is its number times `pixel` in both halves, plus 4 * `pixel` in the upper. */
+ * group, the upper ones for 4 to 7: a word is its number times `pixel` in both halves, and 4 * `pixel` in the upper. */
 #define ABOARD_ONE_COLUMN_START \
     "push {r3, r5, r7}\n\t" \
     "movs r0, #0\n\t" \
@@ -106,8 +106,8 @@
 #define ABOARD_ONE_COLUMN_BOTH(first) first
 #define ABOARD_ONE_COLUMN_ALONE(first)
 
-/** The second rounding, as in packed_epilogue.h, and the zero point; or the constant of a single rounding. To 16 bits: the
- * first four results in the lower halves of words. */
+/** The second rounding, as in packed_epilogue.h, and the zero point; or the constant of a single rounding. To 16 bits:
+ * the first four results in the lower halves of words. */
 #define ABOARD_ONE_COLUMN_ROUNDED(with, first) \
     ".if %c[single]\n\t" \
     with("vadd.i32 q3, q3, r12\n\t") \
@@ -294,7 +294,8 @@
                        [pixel] "i"(p->along.out_stride), [skip] "i"(8 * p->along.out_stride), \
                        [results] "i"(p->along.outputs), [groups] "i"(p->along.outputs / 8), [all] "i"(all), \
                        [rest] "i"(aboard_depthwise_packed_first(1, p->along.outputs % 8)), \
-                       [apart] "i"(p->along.in_stride), [words] "i"(p->along.inputs / 4), [bytes] "i"(p->along.inputs % 4), \
+                       [apart] "i"(p->along.in_stride), \
+                       [words] "i"(p->along.inputs / 4), [bytes] "i"(p->along.inputs % 4), \
                        [blocks] "i"(blocks), [last] "i"(last) \
                      : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7")
 
