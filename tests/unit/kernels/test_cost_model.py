@@ -315,9 +315,9 @@ def test_loops_of_helium_count_blocks_and_copies() -> None:
         "fully_connected", *(SingleLayer("fully_connected", n, 9) for n in (20, 32)), kernel="mve_rows_s8"
     )
     assert short == full
-    # Groups of four pixels, the last of which are copied if they are fewer; windows with dilation are copied.
+    # Groups of four pixels, of which the last one may have fewer; windows with dilation are copied.
     odd, even, more = counted("conv2d", *(SingleLayer("conv2d", 32, 8, (1, n)) for n in (17, 20, 21)))
-    assert even < odd < more
+    assert odd < even < more
     dense, dilated = counted(
         "conv2d", *(SingleLayer("conv2d", 16, 8, (8, 8), (3, 3), dilation=by) for by in ((1, 1), (1, 2)))
     )
