@@ -149,9 +149,9 @@ ABOARD_INLINE void aboard_four_pixels_last(const aboard_conv2d_four_pixels_mve_t
     /* Without a fourth sum of a channel, and with nothing else that takes LR. */
     const int32_t counted = !p->begun && !p->ends && aboard_four_pixels_channels(p) % 2 == 0;
     const int32_t kept = ABOARD_MIN(p->last * p->chunks, aboard_four_pixels_held(p) == 3 ? 3 : 4);
-    const int32_t repeated = (1 + p->words) * (p->chunks - 2) *
-                                 (ABOARD_MVE_FOUR_PIXELS_LAST_CHUNK_LENGTH + 2 * p->last) +
-                             p->words * ABOARD_MVE_FOUR_PIXELS_EPILOGUE_LENGTH;
+    const int32_t repeated =
+        (1 + p->words) * (p->chunks - 2) * (ABOARD_MVE_FOUR_PIXELS_LAST_CHUNK_LENGTH + 2 * p->last) +
+        p->words * ABOARD_MVE_FOUR_PIXELS_EPILOGUE_LENGTH;
     int32_t left;
     if (p->unit == 1) {
         ABOARD_MVE_SIZED(repeated, ABOARD_FOUR_PIXELS_LAST_BYTES);
