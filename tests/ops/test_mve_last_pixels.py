@@ -41,10 +41,11 @@ def test_whole_tensors(layer: Layer) -> None:
     kernel_views.check(layer, kernel, TARGET, x, y, [(0, y.rows)])
 
 
-def last_of(layer: Layer, price: float, **changes: object) -> int:
-    """Returns the last pixels of a layer with instructions of their own, its result in a changed view."""
+def last_of(layer: Layer, price: float, stripe_height: int = 0, buffer_rows: int | None = None) -> int:
+    """Returns the last pixels of a layer with instructions of their own, its result whole, in stripes or in a ring."""
     (node,) = load(layer.model(), name="model").nodes
-    x, y = View.whole(layer.shape_in, 1), replace(View.whole(layer.shape_out, 1), **changes)  # type: ignore[arg-type]
+    x, whole = View.whole(layer.shape_in, 1), View.whole(layer.shape_out, 1)
+    y = replace(whole, stripe_height=stripe_height, buffer_rows=buffer_rows or whole.rows)
     found = next(iter(conv2d_four_pixels.possible(node, x, y, epilogue_of(node))))
     return four_pixels_last.last_of(node, found, x, y, price)
 
