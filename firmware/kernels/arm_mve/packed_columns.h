@@ -28,11 +28,13 @@
 /* Formatted by hand: one instruction per line. */
 /* clang-format off */
 
-/** Vector `number` is padding. */
-#define ABOARD_DEPTHWISE_PACKED_PADDING(number) \
+/** Vector `number` is padding, whose value is in a register. */
+#define ABOARD_DEPTHWISE_PACKED_PADDING_OF(number, padding) \
     ".if " number " < %c[before] || " number " >= %c[before] + %c[pixels]\n\t" \
-    "vdup.8 q" number ", %[padding]\n\t" \
+    "vdup.8 q" number ", " padding "\n\t" \
     ".endif\n\t"
+
+#define ABOARD_DEPTHWISE_PACKED_PADDING(number) ABOARD_DEPTHWISE_PACKED_PADDING_OF(number, "%[padding]")
 
 /** Vector `number` is a pixel. */
 #define ABOARD_DEPTHWISE_PACKED_PIXEL(number) \

@@ -12,12 +12,35 @@
 #ifndef ABOARD_KERNELS_ARM_MVE_PACKED_STRIPES_H
 #define ABOARD_KERNELS_ARM_MVE_PACKED_STRIPES_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "aboard/config.h"
 #include "aboard/view.h"
 #include "packed_stripes_channels.h"
+
+/** Fills the offsets of results of four rows from `row` on; those behind `last` are all `dump`. */
+ABOARD_INLINE void aboard_depthwise_stripes_four(const aboard_depthwise_stripes_mve_t *p, int32_t row, int32_t last,
+                                                 int32_t lowest, uint32_t dump, uint16_t *results, uint16_t *single) {
+    ABOARD_UNROLL(1)
+    for (const int32_t end = row + 4; row < end; ++row) {
+        const uint32_t step = row < last ? (uint32_t)p->out.pixel_stride : 0;
+        const uint32_t at = row < last ? (uint32_t)(aboard_row_offset(&p->out, row) - lowest) : dump;
+        /* Two neighbours as a word. */
+        uint32_t two = at * 0x10001 + (step << 16);
+        ABOARD_UNROLL(3)
+        for (int32_t pair = 0; pair < p->out.cols / 2; ++pair) {
+            memcpy(results + 8 * pair, &two, sizeof(two));
+            two += 2 * step * 0x10001;
+        }
+        if (p->out.cols % 2 == 1) {
+            *single = (uint16_t)two;
+        }
+        results += 2;
+        single += 2;
+    }
+}
 
 /** Fills the offsets of results of rows `first` to `last - 1`, and returns the offset that they count from. */
 ABOARD_INLINE int32_t aboard_depthwise_stripes_results(const aboard_depthwise_stripes_mve_t *p, int32_t first,
@@ -33,17 +56,9 @@ ABOARD_INLINE int32_t aboard_depthwise_stripes_results(const aboard_depthwise_st
     const int32_t dump =
         aboard_row_offset(&p->out, first) - lowest + (p->out.cols - 2 + p->out.cols % 2) * p->out.pixel_stride;
     ABOARD_UNROLL(1)
-    for (int32_t row = 0; row < ABOARD_DEPTHWISE_STRIPES_ROWS; ++row) {
-        const int32_t there = first + row < last;
-        const int32_t step = there ? p->out.pixel_stride : 0;
-        int32_t at = there ? aboard_row_offset(&p->out, first + row) - lowest : dump;
-        uint16_t *const results = table->results + row * 2 + (row >= 4 ? 16 : 0);
-        uint16_t *const single = table->results + p->out.cols / 2 * 8 + row * 2 - (row >= 4 ? 7 : 0);
-        ABOARD_UNROLL(6)
-        for (int32_t col = 0; col < p->out.cols; ++col) {
-            *(col == p->out.cols - 1 && col % 2 == 0 ? single : results + col / 2 * 8 + col % 2) = (uint16_t)at;
-            at += step;
-        }
+    for (int32_t half = 0; half < 2; ++half) {
+        aboard_depthwise_stripes_four(p, first + 4 * half, last, lowest, (uint32_t)dump, table->results + 24 * half,
+                                      table->results + p->out.cols / 2 * 8 + half);
     }
     if (p->out.cols > 3 && last - first < 7) {
         memcpy(table->results + 28, table->results + 32, 8);
@@ -63,42 +78,45 @@ ABOARD_INLINE uint32_t aboard_depthwise_stripes_last(const aboard_depthwise_stri
 /** Fills the addresses of the rows that a stripe reads and keeps, and the places of padding. */
 ABOARD_INLINE void aboard_depthwise_stripes_rows(const aboard_depthwise_stripes_mve_t *p, const int8_t *in,
                                                  int8_t *kept, int32_t first, int32_t last,
-                                                 aboard_depthwise_stripes_rows_t *rows) {
+                                                 aboard_depthwise_stripes_table_t *table) {
     const int32_t bytes = p->in.cols * p->in.pixel_stride;
     const int32_t again = p->taps - 1;
     const int32_t count = last - first + again;
     const int32_t top = first - p->pad_top;
-    const int8_t **from = rows->from;
+    int8_t **padding = table->padding;
     ABOARD_UNROLL(1)
-    for (int32_t row = top; row < top + ABOARD_MAX(count, 4); ++row) {
+    for (int32_t place = 0; place < ABOARD_MAX(count, 4); ++place) {
+        const int32_t row = top + place;
+        const int32_t there = ABOARD_MAX(ABOARD_MIN(row, p->in.rows - 1), 0);
         /* Any address for a row that there is none of. */
-        *from++ = aboard_row_s8(&p->in, in, ABOARD_MAX(ABOARD_MIN(row, p->in.rows - 1), 0));
+        table->from[place] = aboard_row_s8(&p->in, in, there);
+        if (row != there && place < count) {
+            *padding++ = table->strips + place * ABOARD_DEPTHWISE_STRIPES_PITCH;
+        }
     }
+    *padding = NULL;
     if (first > 0) {
         for (int32_t number = 0; number < again; ++number) {
-            rows->from[number] = kept + number * bytes;
+            table->from[number] = kept + number * bytes;
         }
     }
     const int32_t lane = ABOARD_MIN(count, 4) - again;
     ABOARD_UNROLL(4)
     for (int32_t i = 0; i < 4; ++i) {
-        rows->kept[i] = kept + (i - lane) * bytes;
+        table->kept[i] = kept + (i - lane) * bytes;
     }
-    rows->kept_lanes = last < p->out.rows ? ((1u << 4 * again) - 1) << 4 * lane : 0;
-    rows->whole = ABOARD_MAX(count / 4, 1);
-    rows->back = count < 4 ? 0 : (4 - count % 4) % 4 * (int32_t)sizeof(*rows->from);
-    rows->before = ABOARD_MIN(ABOARD_MAX(-top, 0), count);
-    rows->behind = ABOARD_MIN(ABOARD_MAX(p->in.rows - top, 0), count);
-    rows->count = count;
+    table->kept_lanes = last < p->out.rows ? ((1u << 4 * again) - 1) << 4 * lane : 0;
+    table->whole = ABOARD_MAX(count / 4, 1);
+    table->back = count < 4 ? 0 : (4 - count % 4) % 4 * (int32_t)sizeof(*table->from);
 }
 
-/** Writes padding of four channels to places `first` to `last - 1` of all strips. */
-ABOARD_INLINE void aboard_depthwise_stripes_padding(const aboard_depthwise_stripes_mve_t *p, int8_t *strips,
-                                                    int32_t first, int32_t last) {
-    ABOARD_UNROLL(1)
-    for (; first < last; ++first) {
-        aboard_depthwise_stripes_pad(p, strips + first * ABOARD_DEPTHWISE_STRIPES_PITCH);
+/** Rows of the next stripe if there are `rows`: at most eight. Four and then six take fewer groups of results than
+ * eight and then two. */
+ABOARD_INLINE int32_t aboard_depthwise_stripes_next(int32_t rows) {
+    if (rows <= ABOARD_DEPTHWISE_STRIPES_ROWS) {
+        return rows;
     }
+    return rows <= ABOARD_DEPTHWISE_STRIPES_ROWS + 2 ? 4 : ABOARD_DEPTHWISE_STRIPES_ROWS;
 }
 
 /** Computes rows `first` to `last - 1`, at most eight. */
@@ -106,26 +124,16 @@ ABOARD_INLINE void aboard_depthwise_stripes_stripe(const aboard_depthwise_stripe
                                                    int8_t *out, const int8_t *records, int8_t *kept, int8_t *scratch,
                                                    int32_t first, int32_t last) {
     aboard_depthwise_stripes_table_t table;
-    aboard_depthwise_stripes_rows_t rows;
     out += aboard_depthwise_stripes_results(p, first, last, &table);
-    aboard_depthwise_stripes_rows(p, in, kept, first, last, &rows);
+    table.strips = scratch;
     table.last = aboard_depthwise_stripes_last(p, last - first);
-    table.more = (last - first - 3) / 2;
     ABOARD_UNROLL(4)
     for (int32_t lane = 0; lane < 4; ++lane) {
         /* A load advances to the next channel before it reads. */
         table.words[lane] = scratch + lane * ABOARD_DEPTHWISE_STRIPES_PITCH - 4;
     }
-    const int32_t padded = rows.behind - rows.before < rows.count;
-    ABOARD_UNROLL(1)
-    for (int32_t n = 0; n < p->in.channels; n += ABOARD_DEPTHWISE_STRIPES_CHANNELS) {
-        aboard_depthwise_stripes_pack(p, &rows, n, scratch);
-        if (padded) {
-            aboard_depthwise_stripes_padding(p, scratch, 0, rows.before);
-            aboard_depthwise_stripes_padding(p, scratch, rows.behind, rows.count);
-        }
-        aboard_depthwise_stripes_channels(p, &table, last - first, &records, &out);
-    }
+    aboard_depthwise_stripes_rows(p, in, kept, first, last, &table);
+    aboard_depthwise_stripes_all(p, &table, last - first, records, out);
 }
 
 /**
@@ -143,9 +151,10 @@ ABOARD_INLINE void aboard_depthwise_stripes_mve(const aboard_depthwise_stripes_m
                                                 const int8_t *records, int8_t *kept, int8_t *scratch, int32_t first,
                                                 int32_t last) {
     ABOARD_UNROLL(1)
-    for (; first < last; first += ABOARD_DEPTHWISE_STRIPES_ROWS) {
-        const int32_t end = ABOARD_MIN(first + ABOARD_DEPTHWISE_STRIPES_ROWS, last);
+    while (first < last) {
+        const int32_t end = first + aboard_depthwise_stripes_next(last - first);
         aboard_depthwise_stripes_stripe(p, in, out, records, kept, scratch, first, end);
+        first = end;
     }
 }
 
