@@ -53,7 +53,8 @@ _FIGURES = (
     "instructions", "flash_bytes", "ram_bytes", "ram_lower_bound_bytes", "stack_bytes", "image_flash_bytes",
     "image_ram_bytes", "weights_bytes", "macs", "macs_run",
 )  # fmt: skip
-#: Those that are recorded for options other than the defaults.
+#: Cores on which `-opt` is compared, and the figures that are recorded for values other than the default.
+BY_OPTION = ("m4", "m55")
 _BY_OPTION = ("instructions", "cycles", "flash_bytes", "ram_bytes", "stack_bytes")
 #: Those that two files of one network are compared by.
 BY_FORMAT = ("instructions", "ram_bytes", "flash_bytes")
@@ -133,13 +134,13 @@ def quickly(name: str, core: str) -> dict[str, Any]:
         return figures(name, core, Path(temporary) / "project")[0]
 
 
-def by_options(name: str) -> dict[str, dict[str, Any]]:
-    """Returns records of a model on m4 for each value of `-opt` that is not the default."""
+def by_options(name: str, core: str) -> dict[str, dict[str, Any]]:
+    """Returns records of a model on a core for each value of `-opt` that is not the default."""
     found = {}
     for opt in ("size", "speed"):
         with tempfile.TemporaryDirectory(prefix="aboard-bench-") as temporary:
             folder = Path(temporary) / "project"
-            record, _ = figures(name, "m4", folder, ["--opt", opt])
+            record, _ = figures(name, core, folder, ["--opt", opt])
             executed = histogram.run(Project.open(folder))
             if executed is not None:
                 record |= _counted(executed)

@@ -223,7 +223,8 @@ def _records(results: Record, options: Record, records: Record) -> str:
     rows = []
     for model, cores in results.items():
         macs = _macs(cores)
-        ours = [_figure(results, model, "m4", "cycles"), options.get(model, {}).get("speed", {}).get("cycles")]
+        fastest = options.get(model, {}).get("m4", {}).get("speed", {}).get("cycles")
+        ours = [_figure(results, model, "m4", "cycles"), fastest]
         if macs is None or ours[0] is None or not any(model in records[name] for name in systems):
             continue
         best = min(value for value in ours if value is not None) / macs
@@ -242,20 +243,25 @@ of their boards' flash: a ratio below 1 is no proof that a board would be faster
 
 
 def _options(results: Record, options: Record) -> str:
+    cores = dict.fromkeys(core for found in options.values() for core in found)
+    return "\n".join(_options_on(core, results, options) for core in cores)
+
+
+def _options_on(core: str, results: Record, options: Record) -> str:
     rows = []
-    for model, found in options.items():
-        every = {
-            "size": found.get("size", {}),
-            "balanced": results.get(model, {}).get("m4", {}),
-            "speed": found.get("speed", {}),
-        }
-        for opt, record in every.items():
+    for model, found in ((model, by_core[core]) for model, by_core in options.items() if core in by_core):
+        balanced = results.get(model, {}).get(core, {})
+        for opt, record in {"size": found["size"], "balanced": balanced, "speed": found["speed"]}.items():
             figures = (record.get(key) for key in ("instructions", "cycles", "ram_bytes", "flash_bytes", "stack_bytes"))
-            rows.append([model, f"`{opt}`", *(number(value) for value in figures)])
-    if not rows:
-        return ""
-    text = "What `-opt` changes, on m4:\n\n"
-    return text + table(["model", "`-opt`", "instructions", "cycles", "RAM", "flash", "stack"], rows, left=2)
+            change = _change(record.get("instructions"), balanced.get("instructions"))
+            rows.append([model, f"`{opt}`", *(number(value) for value in figures), change])
+    text = f"What `-opt` changes, on {core}; the last column is the change of instructions:\n\n"
+    head = ["model", "`-opt`", "instructions", "cycles", "RAM", "flash", "stack", "change"]
+    return text + table(head, rows, left=2)
+
+
+def _change(instructions: int | None, balanced: int | None) -> str:
+    return "-" if not instructions or not balanced else f"{100 * (instructions / balanced - 1):+.1f} %"
 
 
 def _formats(results: Record, formats: Record) -> str:

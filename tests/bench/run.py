@@ -122,6 +122,13 @@ def compact(content: Any, indent: str = "") -> str:
     return "[\n" + ",\n".join(inner + json.dumps(value) for value in content) + f"\n{indent}]"
 
 
+def _by_options(names: Sequence[str], cores: Sequence[str], before: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns for each model what is recorded of `-opt` by core, measured anew on some cores."""
+    measured_on = [core for core in measure.BY_OPTION if core in cores]
+    recorded_of = before.get("options", {})
+    return {n: recorded_of.get(n, {}) | {core: measure.by_options(n, core) for core in measured_on} for n in names}
+
+
 def write(found: Mapping[str, Any], before: Mapping[str, Any]) -> None:
     """Writes record and page.
 
@@ -240,7 +247,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = {
         "results": kept,
         "tools": tools(kept),
-        "options": {**before.get("options", {}), **{name: measure.by_options(name) for name in described}},
+        "options": {**before.get("options", {}), **_by_options(described, options.boards, before)},
         "formats": {**before.get("formats", {}), **{n: measure.as_onnx(n) for n in names if n in measure.AS_ONNX}},
         "compilation": {**before.get("compilation", {}), **{name: measure.compilation(name) for name in described}},
     }

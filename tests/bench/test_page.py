@@ -60,8 +60,16 @@ RECORDED = {
     "timing": {"m4": {"basis": "table", "source": "a manual", "mac_instruction": "SMLAD", "instructions_per_mac": 0.5}},
     "options": {
         "kws": {
-            "size": {},
-            "speed": {"instructions": 1400, "cycles": 2160, "ram_bytes": 500, "flash_bytes": 4000, "stack_bytes": 96},
+            "m4": {
+                "size": {},
+                "speed": {
+                    "instructions": 1400,
+                    "cycles": 2160,
+                    "ram_bytes": 500,
+                    "flash_bytes": 4000,
+                    "stack_bytes": 96,
+                },
+            }
         }
     },
     "formats": {"kws": {"instructions": 1510, "ram_bytes": 400, "flash_bytes": 3004}},
@@ -87,8 +95,9 @@ RECORDED = {
         "| kws | 20.00 |",
         "| m4 | SMLAD: 2 | table | a manual |",
         "| kws | 20.00 | 18.00 | 9.00 (2.00) | - |",
-        "| kws | `balanced` | 1,500 | 2,400 | 400 | 3,000 | 96 |",
-        "| kws | `speed` | 1,400 | 2,160 | 500 | 4,000 | 96 |",
+        "| kws | `size` | - | - | - | - | - | - |",
+        "| kws | `balanced` | 1,500 | 2,400 | 400 | 3,000 | 96 | +0.0 % |",
+        "| kws | `speed` | 1,400 | 2,160 | 500 | 4,000 | 96 | -6.7 % |",
         "| kws | TFLite | 1,500 | 400 | 3,000 |",
         "| kws | ONNX | 1,510 | 400 | 3,004 |",
         "| kws | yes | 3 | 80 MB |",

@@ -1,6 +1,7 @@
 """With `-opt=size` a linked model takes no more flash and no more RAM than with `-opt=balanced`.
 
-With Helium, where `balanced` has no cascades, the code of cascades may be added if it lowers the RAM.
+With Helium, where `balanced` has no cascades, the code of cascades may be added if it lowers the RAM, and they take at
+most a tenth more instructions.
 
 Sizes are those of linked code and not of predictions. In every run the cases that prediction once had wrong, and a few
 others; with ABOARD_FULL=1 every model on every kind of core.
@@ -8,12 +9,14 @@ others; with ABOARD_FULL=1 every model on every kind of core.
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
 import aboard
+from aboard import cli
 from aboard.project import build
 from support import linked, models
 
@@ -52,6 +55,20 @@ def test_size_needs_no_more_than_balanced(name: str, core: str, tmp_path: Path) 
         assert [a <= b * MORE_CODE for a, b in zip(size, balanced, strict=True)] == [True] * 3, (size, balanced)
     else:
         assert [a <= b for a, b in zip(size, balanced, strict=True)] == [True] * 3, (size, balanced)
+
+
+@pytest.mark.parametrize("name", models.available(["kws", "ic"]))
+def test_less_memory_takes_at_most_a_tenth_more_instructions(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = {}
+    for opt in ("size", "balanced"):
+        folder = str(tmp_path / opt)
+        model, board = str(models.path(name)), "arm/mps3_an547"
+        assert cli.invoke(["deploy", model, "--board", board, "--opt", opt, "-o", folder, "--profile", "--json"]) == 0
+        found[opt] = json.loads(capsys.readouterr().out)
+    assert found["size"]["ram_bytes"] < found["balanced"]["ram_bytes"] / 2
+    assert found["balanced"]["instructions"] < found["size"]["instructions"] <= 1.1 * found["balanced"]["instructions"]
 
 
 def test_flash_is_that_of_a_project(tmp_path: Path) -> None:

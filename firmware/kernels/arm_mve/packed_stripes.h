@@ -110,15 +110,6 @@ ABOARD_INLINE void aboard_depthwise_stripes_rows(const aboard_depthwise_stripes_
     table->back = count < 4 ? 0 : (4 - count % 4) % 4 * (int32_t)sizeof(*table->from);
 }
 
-/** Rows of the next stripe if there are `rows`: at most eight. Four and then six take fewer groups of results than
- * eight and then two. */
-ABOARD_INLINE int32_t aboard_depthwise_stripes_next(int32_t rows) {
-    if (rows <= ABOARD_DEPTHWISE_STRIPES_ROWS) {
-        return rows;
-    }
-    return rows <= ABOARD_DEPTHWISE_STRIPES_ROWS + 2 ? 4 : ABOARD_DEPTHWISE_STRIPES_ROWS;
-}
-
 /** Computes rows `first` to `last - 1`, at most eight. */
 ABOARD_INLINE void aboard_depthwise_stripes_stripe(const aboard_depthwise_stripes_mve_t *p, const int8_t *in,
                                                    int8_t *out, const int8_t *records, int8_t *kept, int8_t *scratch,
@@ -151,10 +142,9 @@ ABOARD_INLINE void aboard_depthwise_stripes_mve(const aboard_depthwise_stripes_m
                                                 const int8_t *records, int8_t *kept, int8_t *scratch, int32_t first,
                                                 int32_t last) {
     ABOARD_UNROLL(1)
-    while (first < last) {
-        const int32_t end = first + aboard_depthwise_stripes_next(last - first);
+    for (; first < last; first += ABOARD_DEPTHWISE_STRIPES_ROWS) {
+        const int32_t end = ABOARD_MIN(first + ABOARD_DEPTHWISE_STRIPES_ROWS, last);
         aboard_depthwise_stripes_stripe(p, in, out, records, kept, scratch, first, end);
-        first = end;
     }
 }
 

@@ -68,9 +68,7 @@ def work(found: PackedGeometry, x: View, rows: int, result: EpilogueMve) -> int:
 def _stripe(found: PackedGeometry, x: View, rows: int, result: EpilogueMve) -> int:
     """Returns the instructions of a stripe of some rows; higher ones are cut."""
     if rows > ROWS:
-        # As the kernel cuts them.
-        first = 4 if rows <= ROWS + 2 else ROWS
-        return _stripe(found, x, first, result) + _stripe(found, x, rows - first, result)
+        return _stripe(found, x, ROWS, result) + _stripe(found, x, rows - ROWS, result)
     pairs, single = divmod(found.across.outputs, 2)
     each = 3 * ((result.params["low"] != LOW) + (result.params["high"] != HIGH)) + _SECOND[result.form]
     # Of five and six rows, two strips share the group of the last ones.

@@ -4,7 +4,7 @@ A variant is a kernel that can compute a node, with its cost. A piece of flash c
 of nodes that use it (`flash`). The choice minimises time + price * bytes, with the time in cycles of the core
 (`KernelCost.time`). The price is the number of cycles of an inference that a byte must save (`price`):
 
-- `-opt=balanced`: 30 for flash;
+- `-opt=balanced`: 40 for flash;
 - `-opt=speed`: 0; among equally fast variants, the smaller;
 - `-opt=size`: 1,000 for flash, so that almost no saving pays for a byte, and 1 for scratch;
 - with `-flash-max`: the lowest price whose choice fits the flash budget, from 0 on (`-opt=size`: from 1,000 on);
