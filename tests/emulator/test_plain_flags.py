@@ -21,7 +21,7 @@ import pytest
 import aboard
 from aboard.boards import cpu as cpus
 from aboard.compiler.pipeline import Module
-from support import layer_shapes, models, mve_layers, oracle, plain_builds, zoo
+from support import layer_shapes, models, mve_images, mve_layers, oracle, plain_builds, zoo
 from support.examples import either
 from support.plain_builds import LEVELS, Build
 
@@ -141,6 +141,30 @@ def test_compilers_add_nothing_to_functions_of_assembly(compiler: str, tmp_path:
     assert len(plain) == len(names) > 3
     for flag in ("-pg", "-fprofile-generate", *ADDED):
         assert assembly_alone(bundle, build, (flag,), names) == plain, flag
+
+
+@pytest.mark.parametrize("core", ["cortex-m0", "cortex-m3", "cortex-m4", "cortex-m55"])
+def test_a_reserved_register_is_saved(core: str, tmp_path: Path) -> None:
+    # r9 may be the base of data that moves. Compilers save no register that a build reserves.
+    columns = mve_images.columns()[:8] if core == "cortex-m55" else []
+    modules = [aboard.compile(c.model(), target=f"c -mcpu={core}", name=f"column{i}") for i, c in enumerate(columns)]
+    modules += [module for module, _ in compiled(core)]
+    seen = 0
+    for module in modules:
+        for file in plain_builds.compile_model(module, Build(core, "gcc", ("-O2", "-ffixed-r9")), tmp_path):
+            for name, lines in disassembled(file, r"\br9\b").items():
+                # The first instruction with r9 saves it.
+                assert re.search(r"\t(push|stmdb)\t.*r9|\tmov\tr[0-7], r9", lines[0]), (name, lines)
+                seen += 1
+    assert seen
+
+
+def disassembled(file: Path, pattern: str) -> dict[str, list[str]]:
+    """Returns for each function of an object for Arm the instructions in which a pattern is found, if there are any."""
+    listing = subprocess.run(["arm-none-eabi-objdump", "-d", file], check=True, capture_output=True, text=True).stdout
+    functions = re.findall(r"^[0-9a-f]+ <(.+)>:\n((?:.+\n)*)", listing, re.MULTILINE)
+    found = {name: [line for line in body.splitlines() if re.search(pattern, line)] for name, body in functions}
+    return {name: lines for name, lines in found.items() if lines}
 
 
 CONTRACTED = [

@@ -7,12 +7,13 @@
  * even ones three hold the constants of a channel, and lr counts channels. Each group of results has an address of its
  * own, and all advance together to the next channel: 1 is added to the vector of their offsets.
  *
- * All registers are named, because more than five values live in odd ones. r7, which may be a compiler's frame pointer,
- * is saved and restored.
+ * All registers are named, because more than five values live in odd ones. Those that a build may reserve are saved and
+ * restored: r7 and r11 may be its frame pointer, and r9 the base of its data.
  * - r1 is the address of the weights before those of a channel.
  * - r11 has the zero point of the result in its lower half, and the number of further channels in its upper half.
  * - r9, r5, r3 and r7 are the addresses of up to four groups of results. With fewer groups r7 is 1.
- * - r3 and r5 begin as the addresses of the pixels and of the strip, which the stack keeps for the blocks of channels.
+ * - r9 and r11 begin in r0 and r2. r3 and r5 begin as the addresses of the pixels and of the strip, which the stack
+ *   keeps for the blocks of channels.
  * - r8, r10 and r12 are the constants of a channel, r0, r2, r4 and r6 sums.
  * - q1 has the addresses of words, q2 the offsets of results, q4 to q7 weights, or pixels that are packed.
  */
@@ -54,7 +55,9 @@
 /** Addresses of words, and offsets and addresses of results. The lower halves of q2 are for the results 0 to 3 of a
  * group, the upper ones for 4 to 7: a word is its number times `pixel` in both halves, and 4 * `pixel` in the upper. */
 #define ABOARD_ONE_COLUMN_START \
-    "push {r3, r5, r7}\n\t" \
+    "push {r3, r5, r7, r9, r11}\n\t" \
+    "mov r9, r0\n\t" \
+    "mov r11, r2\n\t" \
     "movs r0, #0\n\t" \
     "vidup.u32 q2, r0, #1\n\t" \
     "vshl.i32 q1, q2, #6\n\t" \
@@ -74,7 +77,7 @@
     ABOARD_DEPTHWISE_PACKED_REST \
     ".endif\n\t"
 
-#define ABOARD_ONE_COLUMN_END "pop {r3, r5, r7}"
+#define ABOARD_ONE_COLUMN_END "pop {r3, r5, r7, r9, r11}"
 
 /** Stores a group after its loads. */
 #define ABOARD_ONE_COLUMN_STORE_AT(t, at) "vstrb" t ".16 q0, [" at ", q2]\n\t"
@@ -297,7 +300,8 @@
                        [apart] "i"(p->along.in_stride), \
                        [words] "i"(p->along.inputs / 4), [bytes] "i"(p->along.inputs % 4), \
                        [blocks] "i"(blocks), [last] "i"(last) \
-                     : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7")
+                     : "r4", "r6", "r8", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", \
+                       ABOARD_MVE_PREDICATE "cc", "memory")
 
 #define ABOARD_ONE_COLUMN_RUN_PACKED(length) ABOARD_ONE_COLUMN_RUN(ABOARD_ONE_COLUMN_PACKED_TEXT, length)
 #define ABOARD_ONE_COLUMN_RUN_BLOCKS(length) ABOARD_ONE_COLUMN_RUN(ABOARD_ONE_COLUMN_BLOCKS_TEXT, length)
@@ -328,8 +332,8 @@ ABOARD_INLINE void aboard_depthwise_packed_one_column(const aboard_depthwise_pac
     register uintptr_t record_at __asm__("r1") = before;
     register const int8_t *x_at __asm__("r3") = x;
     register const int8_t *strip_at __asm__("r5") = strip;
-    register int8_t *out_at __asm__("r9") = out;
-    register uint32_t count __asm__("r11") = further;
+    register int8_t *out_at __asm__("r0") = out;
+    register uint32_t count __asm__("r2") = further;
     if (packs) {
         ABOARD_MVE_SIZED(ABOARD_ONE_COLUMN_LENGTH * (all - 1), ABOARD_ONE_COLUMN_RUN_BLOCKS);
     } else {
