@@ -145,8 +145,8 @@ ROWS = re.findall(
 )
 
 
-def test_the_page_has_three_models() -> None:
-    assert sorted(row[0] for row in ROWS) == ["ic", "kws", "vww"]
+def test_the_page_has_four_models() -> None:
+    assert sorted(row[0] for row in ROWS) == ["ic", "kws", "person", "vww"]
 
 
 #: Models that every run compares; `make test-full` has all.

@@ -10,7 +10,7 @@ is accepted, the code is the code for `-opt=balanced`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -154,12 +154,10 @@ def _smallest(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:
         if aims.aim(balanced) is Aim.PLAIN:
             most = MOST_INSTRUCTIONS * bar.instructions
             # Less RAM may cost the flash that the code of cascades takes.
-            for found in _with_less_ram(graph, balanced, tuning):
-                if found.layout.ram < bar.layout.ram and found.instructions <= most:
-                    bar = found
+            bar = _near_least(bar, _with_less_ram(graph, balanced, tuning), most)
     except CapacityError as error:
         errors.append(error)
-    for aim in dict.fromkeys((Aim.LEAST, aims.aim(balanced), Aim.PLAIN)):
+    for aim in dict.fromkeys((aims.aim(target), aims.aim(balanced), Aim.PLAIN)):
         try:
             found = _within_ram(graph, target, aim, tuning)
         except CapacityError as error:
@@ -174,11 +172,28 @@ def _smallest(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:
 
 
 def _with_less_ram(graph: Graph, target: Target, tuning: Tuning) -> Iterator[Scheduled]:
-    """Yields a schedule in cascades, one with kernels that need less scratch, and one with both."""
-    yield _within_ram(graph, target, Aim.NEAR_LEAST, tuning)
-    if has_less_scratch(graph, target, tuning):
-        for aim in (Aim.PLAIN, Aim.NEAR_LEAST):
-            yield _within_flash(graph, target, aim, tuning, less_scratch=True)
+    """Yields schedules in cascades, of high and of low stripes; with kernels that need less scratch; and with both."""
+    forms = (False, True) if has_less_scratch(graph, target, tuning) else (False,)
+    for less_scratch in forms:
+        if less_scratch:
+            yield _within_flash(graph, target, Aim.PLAIN, tuning, less_scratch=True)
+        high = _within_flash(graph, target, Aim.NEAR_LEAST, tuning, less_scratch=less_scratch)
+        yield high
+        if graph.states or scheduled.may_fit(graph, high.calls, int(high.layout.ram / aims.SLACK)):
+            yield _within_flash(graph, target, Aim.LEAST, tuning, less_scratch=less_scratch)
+
+
+def _near_least(plain: Scheduled, others: Iterable[Scheduled], most: float) -> Scheduled:
+    """Returns the fastest of the schedules whose RAM is near to the least.
+
+    Args:
+        plain: A schedule.
+        others: Others, of which those count that need less RAM and at most `most` instructions.
+        most: Instructions.
+    """
+    found = [plain, *(o for o in others if o.layout.ram < plain.layout.ram and o.instructions <= most)]
+    enough = aims.SLACK * min(each.layout.ram for each in found)
+    return min((each for each in found if each.layout.ram <= enough), key=lambda each: each.instructions)
 
 
 def has_less_scratch(graph: Graph, target: Target, tuning: Tuning) -> bool:

@@ -95,7 +95,8 @@ class Module:
             ProjectError: The module was read from a folder.
         """
         taken = self.schedule()
-        rule = aims.rule(self.target, taken.aim, less_scratch=taken.less_scratch)
+        balanced = taken.calls.target.opt != self.target.opt
+        rule = aims.rule(self.target, taken.aim, less_scratch=taken.less_scratch, kernels_of_balanced=balanced)
         return trade.weigh(taken.program.graph, taken.calls, taken.program.assignment, rule)
 
     def save(self, folder: str | Path, force: bool = False) -> Path:

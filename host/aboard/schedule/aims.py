@@ -33,7 +33,8 @@ class Aim(Enum):
 def aim(target: Target) -> Aim:
     """Returns the objective of schedules for a target; with `-opt=size` the one tried first."""
     if target.opt == "size":
-        return Aim.LEAST
+        # With Helium stripes of one row may more than double the instructions (`kws`).
+        return Aim.NEAR_LEAST if is_plain_by_default(target) else Aim.LEAST
     if target.ram_max is not None:
         return Aim.WITHIN
     if target.opt == "speed":
@@ -57,13 +58,16 @@ def taken(wanted: Aim, calls: Calls, assignment: BufferAssignment) -> Aim:
     return Aim.TUNED if set(ends) == set(given) else wanted
 
 
-def rule(target: Target, taken: Aim | None = None, *, less_scratch: bool = False) -> str:
+def rule(
+    target: Target, taken: Aim | None = None, *, less_scratch: bool = False, kernels_of_balanced: bool = False
+) -> str:
     """Returns the rule by which a schedule was chosen, in words.
 
     Args:
         target: The target of the code.
         taken: Its objective; None for the first objective of the target.
         less_scratch: True with the forms of kernels that need the least scratch.
+        kernels_of_balanced: True if the kernels are those of `-opt=balanced` with `-opt=size`.
     """
     first = aim(target)
     taken = taken or first
@@ -78,7 +82,7 @@ def rule(target: Target, taken: Aim | None = None, *, less_scratch: bool = False
         words += ", with kernels of less scratch"
     if taken is Aim.TUNED:
         return words
-    if target.opt == "size" and is_plain_by_default(target) and (taken is Aim.NEAR_LEAST or less_scratch):
+    if kernels_of_balanced and is_plain_by_default(target) and (taken is not Aim.PLAIN or less_scratch):
         return f"{words} (with the kernels of -opt=balanced, since others may take more flash)"
     if taken is not first:
         return f"{words} (as with -opt=balanced, since less RAM would take more flash)"

@@ -16,7 +16,7 @@ from aboard.ir import Graph, Node, Tensor
 from aboard.kernels.contract import RowWise, Scratch
 from aboard.kernels.view import View
 from aboard.memory.problem import LiveRange, live_bytes
-from aboard.schedule.aims import SLACK, Aim, aim, is_plain_by_default
+from aboard.schedule.aims import SLACK, Aim, aim
 from aboard.schedule.buffer_assigner import assign_buffers
 from aboard.schedule.buffers import BufferAssignment
 from aboard.schedule.cascade import Cascade
@@ -109,9 +109,7 @@ def schedules(
         memory: What it assumes about the rows of cascades.
         traced: Segments known from searches with rows in the same memory; extended.
     """
-    # With Helium stripes of one row may nearly double the instructions (`kws`), so only a limit justifies them.
-    limited = calls.target.ram_max is not None or not is_plain_by_default(calls.target)
-    minimise_ram = (wanted in (Aim.LEAST, Aim.WITHIN) and limited) or calls.target.input_mode == "rows" or memory.low
+    minimise_ram = wanted in (Aim.LEAST, Aim.WITHIN) or calls.target.input_mode == "rows" or memory.low
     search = _CascadeSearch(graph, calls, minimise_ram=minimise_ram, in_blocks=memory.in_blocks, traced=traced)
     limit = calls.target.ram_max
     given = search.given()

@@ -5,11 +5,15 @@ Flash is that of predictions here; `tests/emulator/test_size_promise.py` links t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pytest
 
 import aboard
 from aboard.base.manifest import Manifest
+from aboard.compiler import fitting
 from aboard.kernels.select import code_size
 from aboard.schedule.aims import Aim
 from aboard.target import Target
@@ -54,6 +58,53 @@ def test_with_helium_size_has_cascades(model: str, least: int) -> None:
     size, balanced = (compiled(model, "cortex-m55", f"-opt={opt}") for opt in ("size", "balanced"))
     assert all(node.cascade is None for node in balanced.nodes)
     assert size.ram_bytes == least < balanced.ram_bytes
+
+
+@pytest.mark.parametrize("model", models.available(["person"]))
+def test_with_helium_size_has_low_stripes_where_they_take_little_longer(model: str) -> None:
+    size, balanced = (
+        aboard.compile(models.read(model), target=f"c -mcpu=cortex-m55 -opt={opt}", name="model")
+        for opt in ("size", "balanced")
+    )
+    taken = size.schedule()
+    assert taken.aim is Aim.LEAST
+    assert any(cascade.minimise_ram for cascade in taken.program.assignment.cascades)
+    assert taken.instructions <= fitting.MOST_INSTRUCTIONS * balanced.schedule().instructions
+    assert size.manifest.ram_bytes == 15488
+    assert "the least RAM found (with the kernels of -opt=balanced" in size.trade().rule
+
+
+@dataclass
+class Found:
+    """A schedule, of which RAM and instructions count."""
+
+    ram: int
+    instructions: int
+
+    @property
+    def layout(self) -> Found:
+        return self
+
+
+@pytest.mark.parametrize(
+    ("others", "taken"),
+    [
+        ([], (100, 10)),
+        ([(50, 11)], (50, 11)),
+        ([(50, 12)], (100, 10)),
+        ([(52, 10), (50, 11)], (52, 10)),
+        ([(53, 10), (50, 11)], (50, 11)),
+        ([(99, 9), (97, 12)], (99, 9)),
+        ([(104, 9)], (100, 10)),
+    ],
+)
+def test_near_the_least_ram_the_fastest_schedule_is_taken(
+    others: list[tuple[int, int]], taken: tuple[int, int]
+) -> None:
+    given: Any = [Found(*each) for each in others]
+    plain: Any = Found(100, 10)
+    found: Any = fitting._near_least(plain, given, most=11)
+    assert (found.ram, found.instructions) == taken
 
 
 @pytest.mark.parametrize("model", models.available(["vww"]))

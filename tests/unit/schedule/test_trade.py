@@ -100,6 +100,7 @@ def test_the_ends_are_what_speed_and_size_take() -> None:
             "c -mcpu=cortex-m55",
             "no cascades, which is fastest (-opt=balanced on a core with Helium)",
         ),
+        ("c -mcpu=cortex-m55 -opt=size", "the fewest stripes within 5 % of the least RAM found (-opt=size)"),
         ("c -mcpu=cortex-m55 -ram-max=4K", "the fewest stripes within -ram-max=4096"),
     ],
 )
