@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 
@@ -172,15 +173,20 @@ def _smallest(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:
 
 
 def _with_less_ram(graph: Graph, target: Target, tuning: Tuning) -> Iterator[Scheduled]:
-    """Yields schedules in cascades, of high and of low stripes; with kernels that need less scratch; and with both."""
+    """Yields schedules in cascades, of high and of low stripes; with kernels that need less scratch; and with both.
+
+    Those that do not fit are left out.
+    """
     forms = (False, True) if has_less_scratch(graph, target, tuning) else (False,)
     for less_scratch in forms:
         if less_scratch:
-            yield _within_flash(graph, target, Aim.PLAIN, tuning, less_scratch=True)
-        high = _within_flash(graph, target, Aim.NEAR_LEAST, tuning, less_scratch=less_scratch)
-        yield high
-        if graph.states or scheduled.may_fit(graph, high.calls, int(high.layout.ram / aims.SLACK)):
-            yield _within_flash(graph, target, Aim.LEAST, tuning, less_scratch=less_scratch)
+            with suppress(CapacityError):
+                yield _within_flash(graph, target, Aim.PLAIN, tuning, less_scratch=True)
+        with suppress(CapacityError):
+            high = _within_flash(graph, target, Aim.NEAR_LEAST, tuning, less_scratch=less_scratch)
+            yield high
+            if graph.states or scheduled.may_fit(graph, high.calls, int(high.layout.ram / aims.SLACK)):
+                yield _within_flash(graph, target, Aim.LEAST, tuning, less_scratch=less_scratch)
 
 
 def _near_least(plain: Scheduled, others: Iterable[Scheduled], most: float) -> Scheduled:

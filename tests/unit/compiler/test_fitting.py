@@ -14,6 +14,9 @@ import pytest
 import aboard
 from aboard.base.manifest import Manifest
 from aboard.compiler import fitting
+from aboard.compiler.scheduled import Scheduled
+from aboard.errors import CapacityError
+from aboard.ir import Graph
 from aboard.kernels.select import code_size
 from aboard.schedule.aims import Aim
 from aboard.target import Target
@@ -72,6 +75,21 @@ def test_with_helium_size_has_low_stripes_where_they_take_little_longer(model: s
     assert taken.instructions <= fitting.MOST_INSTRUCTIONS * balanced.schedule().instructions
     assert size.manifest.ram_bytes == 15488
     assert "the least RAM found (with the kernels of -opt=balanced" in size.trade().rule
+
+
+def test_a_schedule_that_does_not_fit_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, within_flash = list[Aim](), fitting._within_flash
+
+    def without_low_stripes(graph: Graph, target: Target, aim: Aim, *more: Any, **options: Any) -> Scheduled:
+        asked.append(aim)
+        if aim is Aim.LEAST:
+            raise CapacityError("too much flash")
+        return within_flash(graph, target, aim, *more, **options)
+
+    monkeypatch.setattr(fitting, "_within_flash", without_low_stripes)
+    size, balanced = (compiled("many_ops", "cortex-m55", f"-opt={opt}") for opt in ("size", "balanced"))
+    assert Aim.LEAST in asked
+    assert size.ram_bytes < balanced.ram_bytes
 
 
 @dataclass
