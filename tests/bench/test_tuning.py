@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bench import tuning
+from support import models
 
 ROWS: list[dict[str, Any]] = json.loads(tuning.RECORD.read_text(encoding="utf-8"))
 
@@ -17,6 +18,7 @@ def test_the_page_shows_the_record() -> None:
     assert page.split(tuning.BEGIN)[1].split(tuning.END)[0].strip() == tuning.tables(ROWS).strip()
 
 
+@pytest.mark.skipif(models.path(tuning.MODEL) is None, reason="the model is not here")
 @pytest.mark.parametrize("board", tuning.BOARDS)
 def test_every_declared_value_is_in_the_record(board: str) -> None:
     search = tuning.search(board, None)

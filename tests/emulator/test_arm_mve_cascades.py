@@ -126,9 +126,10 @@ def test_parameters_with_tables_as_arguments_are_literals_at_every_level(level: 
     subprocess.run(["arm-none-eabi-gcc", *flags, "-c", str(source), "-o", str(to)], check=True)
 
 
-def test_equal_layers_have_tables_of_rows_as_literals(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", models.available(["kws"]))
+def test_equal_layers_have_tables_of_rows_as_literals(name: str, tmp_path: Path) -> None:
     # Their code is assembly, whose operands must be literals.
-    data = models.read("kws")
+    data = models.read(name)
     module = aboard.compile(data, target=f"c -hardware={BOARD} -ram-max=4400", name="kws")
     project = aboard.create(module, board=BOARD, path=tmp_path / "project")
     project.build()

@@ -22,6 +22,8 @@ from support import models
 
 BOARD = "arm/mps2_an386"
 
+pytestmark = pytest.mark.skipif(models.path("kws") is None, reason="kws is not here")
+
 
 def compiled(tuning: Any = DEFAULTS, **options: Any) -> Module:
     return compile_model(models.path("kws"), board=BOARD, tuning=tuning, **options)
