@@ -228,6 +228,7 @@ def forms() -> dict[str, tuple[Layer, str, dict[str, int]]]:
     conv, four = "aboard_conv2d_mve", "aboard_conv2d_four_pixels_mve"
     channels, words = "aboard_depthwise_conv2d_mve", "aboard_depthwise_packed_mve"
     scattered, gathered, parts = f"{four}_scattered", f"{four}_gathered", f"{words}_parts"
+    whole = f"{four}_whole_rows"
     return {
         "four pixels": (_conv((5, 7), 1, 20, 8), four, {"source": 0, "joined": 1}),
         "four pixels in rows": (_conv((6, 15), 1, 20, 8, stride=2), four, {"source": 0, "joined": 0}),
@@ -243,22 +244,25 @@ def forms() -> dict[str, tuple[Layer, str, dict[str, int]]]:
         "four pixels of gathered bytes": (_conv((6, 9), 3, 3, 10, "VALID"), gathered, {"source": 2, "unit": 1}),
         "four pixels of gathered bytes from a line buffer": (_conv((6, 9), 3, 3, 10), gathered, {"unit": 1}),
         "four pixels of gathered halfwords": (_conv((9, 45), 3, 3, 8, stride=2), gathered, {"unit": 2}),
-        "four pixels of gathered bytes in whole rows": (_conv((6, 8), 3, 3, 10), f"{four}_whole_rows", {"unit": 1}),
-        "four pixels of gathered words in whole rows": (
-            _conv((6, 12), (5, 2), 4, 8),
-            f"{four}_whole_rows",
-            {"unit": 4},
-        ),
+        "four pixels of gathered bytes in whole rows": (_conv((6, 8), 3, 3, 10), whole, {"unit": 1}),
+        "four pixels of gathered words in whole rows": (_conv((6, 12), (5, 2), 4, 8), whole, {"unit": 4}),
+        "four pixels of many gathered words in whole rows": (_conv((6, 12), (5, 5), 4, 8), whole, {"chunks": 7}),
         "four pixels of gathered words": (_conv((6, 9), (5, 3), 4, 10), gathered, {"unit": 4}),
-        "four pixels of dilated windows": (_conv((9, 7), 3, 5, 8, dilation=2), scattered, {"source": 2, "joined": 0}),
-        "four pixels of groups": (_conv((6, 7), 3, 8, 8, groups=2), scattered, {"source": 2, "joined": 0}),
+        "four pixels of dilated windows": (_conv((9, 7), 3, 17, 8, dilation=2), scattered, {"source": 2, "joined": 0}),
+        "four pixels of groups": (_conv((6, 7), 3, 34, 8, groups=2), scattered, {"source": 2, "joined": 0}),
+        "four pixels of gathered taps": (_conv((9, 7), 3, 8, 8, dilation=2), whole, {"unit": 4, "joined": 0}),
+        "four pixels of gathered taps in halfwords": (_conv((6, 7), 3, 12, 8, groups=2), whole, {"unit": 2}),
+        "four pixels of gathered taps in bytes": (_conv((6, 7), 3, 6, 8, groups=2), whole, {"unit": 1}),
+        "four pixels of many gathered taps": (_conv((12, 9), 5, 8, 8, dilation=2), whole, {"chunks": 13}),
+        "four pixels of many gathered taps of groups": (_conv((12, 9), 5, 16, 6, groups=2), whole, {"chunks": 13}),
+        "fewer than four pixels of groups": (_conv((9, 3), (5, 3), 24, 6, groups=3), scattered, {"unit": 0}),
         "four pixels from dilated rows": (_conv((9, 7), (3, 1), 16, 8, dilation=2), four, {"source": 1}),
         "four pixels of bytes": (_conv((5, 7), 1, 19, 8), four, {"source": 0, "joined": 1, "unit": 1}),
         "four pixels of halfwords in rows": (_conv((6, 15), 1, 22, 8, stride=2), four, {"source": 0, "unit": 2}),
         "four pixels of far bytes": (_conv((14, 30), (9, 1), 3, 10, "VALID"), gathered, {"unit": 3}),
         "four pixels of an odd number of channels": (_conv((5, 7), 1, 20, 7), four, {"source": 0, "joined": 1}),
         "four pixels of a channel": (_conv((6, 9), 3, 16, 1), four, {"source": 1}),
-        "four pixels of three groups of a channel": (_conv((6, 9), 3, 9, 3, groups=3), scattered, {"source": 2}),
+        "four pixels of three groups of a channel": (_conv((6, 9), 3, 9, 3, groups=3), whole, {"source": 2}),
         "pairs of dilated windows": (_pairs((9, 7), 3, 5, 3, dilation=2), f"{conv}_scattered", {"column": 48}),
         "pairs of pixels": (_pairs((5, 7), 1, 16, 13), conv, {"joined": 1, "column": 0}),
         "pairs where they lie": (_pairs((6, 9), 3, 16, 13, "VALID"), conv, {"joined": 0, "column": 0}),

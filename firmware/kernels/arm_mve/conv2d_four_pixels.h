@@ -153,7 +153,10 @@ ABOARD_INLINE void aboard_conv2d_four_pixels_mve_gathered(const aboard_conv2d_fo
 }
 
 /**
- * aboard_conv2d_four_pixels_mve_gathered for rows of whole groups of four pixels.
+ * aboard_conv2d_four_pixels_mve_gathered for rows of four pixels and more, of one group of channels or several.
+ *
+ * Units are bytes, halfwords or words, without ABOARD_FOUR_PIXELS_FAR. Four last pixels may overlap with pixels that
+ * are done.
  *
  * @param weights The offsets, and then the weights.
  */

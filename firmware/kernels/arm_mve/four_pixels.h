@@ -13,8 +13,8 @@
  * from one pixel to the next), `back` of the last chunk, and `form` (0: a single rounding, 3: two products), `shift`,
  * `zero_point` and `ends` of the epilogue; `near` is 1 if the offset of a load reaches the fourth pixel, and `grouped`
  * if there is a loop over groups of four pixels, whose weights are `stream` bytes, and whose results are `skip` bytes
- * apart; for gathered windows `step` (bytes from one to the next); for windows also `taps`, `phases`, `rows` and
- * `advance` (bytes from one row to the next).
+ * apart; for gathered windows `step` (bytes from one to the next) and `groups` of channels; for windows also `taps`,
+ * `phases`, `rows` and `advance` (bytes from one row to the next).
  */
 #ifndef ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_H
 #define ABOARD_KERNELS_ARM_MVE_FOUR_PIXELS_H
@@ -261,43 +261,55 @@
         ABOARD_MVE_FOUR_PIXELS_THIRD(ABOARD_MVE_FOUR_PIXELS_LAST_TWO, load) \
         ABOARD_MVE_FOUR_PIXELS_RUN_SUMS(load))
 
-/** Window `number`: its first chunk into its register, others through a register that is free into an im2col column. */
-#define ABOARD_MVE_FOUR_PIXELS_GATHER(load, number) \
-    ".if %c[chunks] > 1\n\t" \
-    load " q3, [%[x], q5]\n\t" \
-    "vstrw.32 q3, [%[left], #" number " * %c[distance] + 16]\n\t" \
-    ".endif\n\t" \
-    ".if %c[chunks] > 2\n\t" \
-    load " q3, [%[x], q6]\n\t" \
-    "vstrw.32 q3, [%[left], #" number " * %c[distance] + 32]\n\t" \
-    ".endif\n\t" \
-    load " q" number ", [%[x], q4]\n\t" \
-    ".if " number " < 3\n\t" \
-    "addw %[x], %[x], %[step]\n\t" \
-    ".elseif %c[held] == 3\n\t" \
-    "vstrw.32 q3, [%[left], #3 * %c[distance]]\n\t" \
+/** Offsets of the units of a chunk, from before the weights, or from `lr` if there are several groups. */
+#define ABOARD_MVE_FOUR_PIXELS_OFFSETS \
+    ".if %c[groups] > 1\n\t" \
+    "vldrw.32 q4, [lr], #16\n\t" \
+    ".else\n\t" \
+    "vldrw.32 q4, [%[w]], #16\n\t" \
     ".endif\n\t"
 
-/** Windows from `x` on, gathered in units whose offsets come before the weights; the address of im2col columns comes
- * after the table. */
+/** A chunk of two windows into im2col columns, through registers that are free. */
+#define ABOARD_MVE_FOUR_PIXELS_GATHER(load, a, b, x) \
+    load " q5, [" a ", q4]\n\t" \
+    load " q6, [" b ", q4]\n\t" \
+    "vstrw.32 q5, [" x "16 * aboard_chunk]\n\t" \
+    "vstrw.32 q6, [" x "%c[distance] + 16 * aboard_chunk]\n\t"
+
+#define ABOARD_MVE_FOUR_PIXELS_GATHER_LAST_TWO(load, x) ABOARD_MVE_FOUR_PIXELS_GATHER(load, "r4", "r6", x)
+
+#define ABOARD_MVE_FOUR_PIXELS_KEEP(load, x) "vstrw.32 q3, [" x "%c[distance]]\n\t"
+
+/** Windows from `x` on, gathered in units: first chunks into their registers, others into im2col columns. The addresses
+ * of the columns and of the offsets come after the table. */
 #define ABOARD_MVE_FOUR_PIXELS_GATHERED(load) \
-    "ldr %[left], [%[x2], #20]\n\t" \
+    "mov r0, %[x]\n\t" \
+    "ldr %[x], [%[x2], #20]\n\t" \
+    ".if %c[groups] > 1\n\t" \
+    "ldr lr, [%[x2], #24]\n\t" \
+    ".endif\n\t" \
     ABOARD_MVE_FOUR_PIXELS_TABLE \
-    "vldrw.32 q4, [%[w]], #16\n\t" \
-    ".if %c[chunks] > 1\n\t" \
-    "vldrw.32 q5, [%[w]], #16\n\t" \
-    ".endif\n\t" \
-    ".if %c[chunks] > 2\n\t" \
-    "vldrw.32 q6, [%[w]], #16\n\t" \
-    ".endif\n\t" \
-    ABOARD_MVE_FOUR_PIXELS_GATHER(load, "0") \
-    ABOARD_MVE_FOUR_PIXELS_GATHER(load, "1") \
-    ABOARD_MVE_FOUR_PIXELS_GATHER(load, "2") \
-    ABOARD_MVE_FOUR_PIXELS_GATHER(load, "3") \
-    "mov %[x], %[left]\n\t" \
+    "addw r2, r0, %[step]\n\t" \
+    "addw r4, r2, %[step]\n\t" \
+    "addw r6, r4, %[step]\n\t" \
     ".if %c[near] == 0\n\t" \
     "addw %[x2], %[x], #2 * %c[distance]\n\t" \
     ".endif\n\t" \
+    ABOARD_MVE_FOUR_PIXELS_OFFSETS \
+    load " q0, [r0, q4]\n\t" \
+    load " q1, [r2, q4]\n\t" \
+    load " q2, [r4, q4]\n\t" \
+    load " q3, [r6, q4]\n\t" \
+    ".if %c[held] == 3\n\t" \
+    ABOARD_MVE_FOUR_PIXELS_THIRD(ABOARD_MVE_FOUR_PIXELS_KEEP, load) \
+    ".endif\n\t" \
+    ".set aboard_chunk, 1\n\t" \
+    ".rept %c[chunks] - 1\n\t" \
+    ABOARD_MVE_FOUR_PIXELS_OFFSETS \
+    ABOARD_MVE_FOUR_PIXELS_GATHER(load, "r0", "r2", "%[x], #") \
+    ABOARD_MVE_FOUR_PIXELS_THIRD(ABOARD_MVE_FOUR_PIXELS_GATHER_LAST_TWO, load) \
+    ".set aboard_chunk, aboard_chunk + 1\n\t" \
+    ".endr\n\t" \
     ABOARD_MVE_FOUR_PIXELS_RUN_SUMS("vldrw.32")
 
 /** Weights of a channel times a tap of four pixels. */
@@ -355,11 +367,12 @@
     ".set aboard_chunk, aboard_chunk + 1\n\t" \
     ".endr\n\t"
 
-/** Instructions of a chunk of a phase apart from its taps, of a tap, of a further chunk of a run and of an epilogue; lines of the
- * text of a row. */
+/** Instructions of a chunk of a phase apart from its taps, of a tap, of a further chunk of a run, of one that is gathered
+ * and of an epilogue; lines of the text of a row. */
 #define ABOARD_MVE_FOUR_PIXELS_CHUNK_LENGTH 3
 #define ABOARD_MVE_FOUR_PIXELS_TAP_LENGTH 11
 #define ABOARD_MVE_FOUR_PIXELS_RUN_LENGTH 14
+#define ABOARD_MVE_FOUR_PIXELS_GATHER_LENGTH 9
 #define ABOARD_MVE_FOUR_PIXELS_EPILOGUE_LENGTH 26
 #define ABOARD_MVE_FOUR_PIXELS_ROW_LINES 100
 

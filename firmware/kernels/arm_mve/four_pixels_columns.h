@@ -125,7 +125,8 @@ ABOARD_INLINE void aboard_four_pixels_gather(const aboard_conv2d_four_pixels_mve
     }
 }
 
-/** Computes all channels of four pixels, whose windows are gathered from `x` on in units with offsets at `w`. */
+/** Computes all channels of a group of four pixels, whose windows are gathered from `x` on in units; if there is one
+ * group, offsets are at `w`, and before the weights. */
 ABOARD_INLINE void aboard_four_pixels_gathered(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x,
                                                const int8_t *w, const aboard_four_pixels_gather_t *gather,
                                                int8_t *out) {
@@ -133,9 +134,10 @@ ABOARD_INLINE void aboard_four_pixels_gathered(const aboard_conv2d_four_pixels_m
     for (int32_t i = 0; i < ABOARD_FOUR_PIXELS; i += 2) {
         int8_t *const to = gather->columns + i * p->distance;
         const aboard_mve_windows_t windows = {{x + i * step, x + (i + 1) * step}, {to, to + p->distance}};
-        aboard_four_pixels_gather(p, windows, w);
+        aboard_four_pixels_gather(p, windows, gather->offsets);
     }
-    aboard_four_pixels(p, gather->columns, w + p->chunks * ABOARD_MVE_CHUNK, &gather->table, out);
+    w += p->line_buffer.groups == 1 ? p->chunks * ABOARD_MVE_CHUNK : 0;
+    aboard_four_pixels(p, gather->columns, w, &gather->table, out);
 }
 
 #endif
@@ -216,13 +218,17 @@ ABOARD_INLINE void aboard_four_pixels_columns(const aboard_conv2d_four_pixels_mv
     }
 }
 
-/** Computes rows of whole groups of four pixels with gathered windows; offsets come before the weights. */
+/** Computes rows of four pixels and more with gathered windows: four of a group at a time. Four last pixels may overlap
+ * with pixels that are done. Offsets come before the weights. */
 ABOARD_INLINE void aboard_four_pixels_whole_rows(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *in,
                                                  const int8_t *weights, int8_t *scratch, int8_t *out, int32_t first,
                                                  int32_t last) {
     const int32_t step = p->line_buffer.stride_w * aboard_mve_line_buffer_pixel(&p->line_buffer);
+    const int32_t over = -p->out.cols & (ABOARD_FOUR_PIXELS - 1);
+    const int32_t offsets = p->line_buffer.groups == 1 ? 0 : p->chunks * ABOARD_MVE_CHUNK;
     aboard_four_pixels_gather_t gather;
     gather.columns = scratch + aboard_mve_line_buffer_bytes(&p->line_buffer);
+    gather.offsets = weights;
     aboard_four_pixels_fill(p, ABOARD_FOUR_PIXELS, &gather.table);
     ABOARD_UNROLL(1)
     for (int32_t row = first; row < last; ++row) {
@@ -230,7 +236,20 @@ ABOARD_INLINE void aboard_four_pixels_whole_rows(const aboard_conv2d_four_pixels
         int8_t *y = aboard_row_out_s8(&p->out, out, row);
         ABOARD_UNROLL(1)
         for (int32_t col = 0; col < p->out.cols; col += ABOARD_FOUR_PIXELS) {
-            aboard_four_pixels_gathered(p, x, weights, &gather, y);
+            if (over > 0 && col + ABOARD_FOUR_PIXELS > p->out.cols) {
+                x -= over * step;
+                y -= over * p->out.pixel_stride;
+            }
+            const int8_t *from = x;
+            const int8_t *w = weights + offsets;
+            int8_t *to = y;
+            ABOARD_UNROLL(1)
+            for (int32_t group = 0; group < p->line_buffer.groups; ++group) {
+                aboard_four_pixels_gathered(p, from, w, &gather, to);
+                from += aboard_mve_line_buffer_depth(&p->line_buffer);
+                w += aboard_four_pixels_stream(p);
+                to += aboard_four_pixels_channels(p);
+            }
             x += ABOARD_FOUR_PIXELS * step;
             y += ABOARD_FOUR_PIXELS * p->out.pixel_stride;
         }

@@ -75,10 +75,12 @@ typedef struct {
     int32_t groups; /**< Groups of four pixels to compute. */
 } aboard_four_pixels_table_t;
 
-/** A table, and the address of four im2col columns, which is loaded: gcc at -Os has no register for it. */
+/** A table, and the addresses of four im2col columns and of the offsets of units, which are loaded: gcc at -Os has no
+ * registers for them. */
 typedef struct {
     aboard_four_pixels_table_t table;
     int8_t *columns;
+    const int8_t *offsets;
 } aboard_four_pixels_gather_t;
 
 /** Channels of the result in a group. */
@@ -172,28 +174,41 @@ ABOARD_INLINE int32_t aboard_four_pixels_grouped(const aboard_conv2d_four_pixels
 /* Formatted by hand: lists of operands. */
 /* clang-format off */
 
-#define ABOARD_FOUR_PIXELS_ASM(text, length) \
+#define ABOARD_FOUR_PIXELS_ASM(text, own, length) \
     __asm__ volatile(text length \
                      : [x] "+r"(x), [x2] "+r"(table), [w] "+r"(w), [out] "+r"(out), [left] "=&r"(left) \
-                     : [pairs] "i"(aboard_four_pixels_pairs(p)), [odd] "i"(aboard_four_pixels_channels(p) % 2), [chunks] "i"(p->chunks), [distance] "i"(p->distance), \
-                       [taps] "i"(p->taps), [phases] "i"(p->phases), [rows] "i"(p->rows), [advance] "i"(advance), \
-                       [words] "i"(p->words), [begun] "i"(p->begun), [ends] "i"(p->ends), [held] "i"(held), [step] "i"(step), [form] "i"(p->epilogue.form), [shift] "i"(p->epilogue.shift), \
-                       [back] "i"(p->back), \
-                       [zero_point] "i"(p->epilogue.zero_point), [near] "i"(aboard_four_pixels_near(p)), \
-                       [grouped] "i"(aboard_four_pixels_grouped(p)), [stream] "i"(aboard_four_pixels_stream(p)), \
-                       [skip] "i"(ABOARD_FOUR_PIXELS * p->out.pixel_stride - aboard_four_pixels_advance(p)) \
+                     : [pairs] "i"(aboard_four_pixels_pairs(p)), [odd] "i"(aboard_four_pixels_channels(p) % 2), \
+                       [chunks] "i"(p->chunks), [distance] "i"(p->distance), [words] "i"(p->words), \
+                       [begun] "i"(p->begun), [ends] "i"(p->ends), [held] "i"(held), [form] "i"(p->epilogue.form), \
+                       [shift] "i"(p->epilogue.shift), [zero_point] "i"(p->epilogue.zero_point), [back] "i"(p->back), \
+                       [near] "i"(aboard_four_pixels_near(p)), own \
                      : ABOARD_MVE_CLOBBERS, "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7")
+
+/** Operands for windows in memory. */
+#define ABOARD_FOUR_PIXELS_IN_MEMORY \
+    [taps] "i"(p->taps), [phases] "i"(p->phases), [rows] "i"(p->rows), [advance] "i"(advance), \
+    [grouped] "i"(aboard_four_pixels_grouped(p)), [stream] "i"(aboard_four_pixels_stream(p)), \
+    [skip] "i"(ABOARD_FOUR_PIXELS * p->out.pixel_stride - aboard_four_pixels_advance(p))
+
+/** Operands for windows that are gathered. */
+#define ABOARD_FOUR_PIXELS_UNITS [step] "i"(step), [groups] "i"(p->line_buffer.groups)
+
+#define ABOARD_FOUR_PIXELS_FROM_MEMORY(text, length) ABOARD_FOUR_PIXELS_ASM(text, ABOARD_FOUR_PIXELS_IN_MEMORY, length)
+#define ABOARD_FOUR_PIXELS_IN_UNITS(load, length) \
+    ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_GATHERED(load), ABOARD_FOUR_PIXELS_UNITS, length)
 
 /* clang-format on */
 
-#define ABOARD_FOUR_PIXELS_RUN(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_RUN("vldrw.32"), length)
-#define ABOARD_FOUR_PIXELS_RUN_OF_HALVES(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_RUN("vldrh.16"), length)
-#define ABOARD_FOUR_PIXELS_RUN_OF_BYTES(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_RUN("vldrb.8"), length)
-#define ABOARD_FOUR_PIXELS_WINDOWS(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_WINDOWS, length)
-#define ABOARD_FOUR_PIXELS_LOOPED(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_LOOPED, length)
-#define ABOARD_FOUR_PIXELS_BYTES(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_GATHERED("vldrb.u8"), length)
-#define ABOARD_FOUR_PIXELS_HALVES(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_GATHERED("vldrh.u16"), length)
-#define ABOARD_FOUR_PIXELS_WORDS(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_GATHERED("vldrw.u32"), length)
+#define ABOARD_FOUR_PIXELS_RUN(length) ABOARD_FOUR_PIXELS_FROM_MEMORY(ABOARD_MVE_FOUR_PIXELS_RUN("vldrw.32"), length)
+#define ABOARD_FOUR_PIXELS_RUN_OF_HALVES(length)                                                                       \
+    ABOARD_FOUR_PIXELS_FROM_MEMORY(ABOARD_MVE_FOUR_PIXELS_RUN("vldrh.16"), length)
+#define ABOARD_FOUR_PIXELS_RUN_OF_BYTES(length)                                                                        \
+    ABOARD_FOUR_PIXELS_FROM_MEMORY(ABOARD_MVE_FOUR_PIXELS_RUN("vldrb.8"), length)
+#define ABOARD_FOUR_PIXELS_WINDOWS(length) ABOARD_FOUR_PIXELS_FROM_MEMORY(ABOARD_MVE_FOUR_PIXELS_WINDOWS, length)
+#define ABOARD_FOUR_PIXELS_LOOPED(length) ABOARD_FOUR_PIXELS_FROM_MEMORY(ABOARD_MVE_FOUR_PIXELS_LOOPED, length)
+#define ABOARD_FOUR_PIXELS_BYTES(length) ABOARD_FOUR_PIXELS_IN_UNITS("vldrb.u8", length)
+#define ABOARD_FOUR_PIXELS_HALVES(length) ABOARD_FOUR_PIXELS_IN_UNITS("vldrh.u16", length)
+#define ABOARD_FOUR_PIXELS_WORDS(length) ABOARD_FOUR_PIXELS_IN_UNITS("vldrw.u32", length)
 
 /** The register that holds results: the one of further chunks of a run, or that of the fourth pixel. */
 ABOARD_INLINE int32_t aboard_four_pixels_held(const aboard_conv2d_four_pixels_mve_t *p) {
@@ -215,7 +230,6 @@ ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, 
     const int32_t row =
         p->chunks * (ABOARD_MVE_FOUR_PIXELS_CHUNK_LENGTH * p->phases + ABOARD_MVE_FOUR_PIXELS_TAP_LENGTH * p->taps);
     const int32_t held = aboard_four_pixels_held(p);
-    const int32_t step = 0;
     const int32_t copies = 1 + p->words;
     const int32_t epilogues = p->words * ABOARD_MVE_FOUR_PIXELS_EPILOGUE_LENGTH;
     int32_t left;
@@ -234,21 +248,22 @@ ABOARD_INLINE void aboard_four_pixels(const aboard_conv2d_four_pixels_mve_t *p, 
     }
 }
 
-/** Computes all channels of four pixels, whose windows are gathered from `x` on in units with offsets at `w`. */
+/** Computes all channels of a group of four pixels, whose windows are gathered from `x` on in units; if there is one
+ * group, offsets are at `w`, and before the weights. */
 ABOARD_INLINE void aboard_four_pixels_gathered(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x,
                                                const int8_t *w, const aboard_four_pixels_gather_t *gather,
                                                int8_t *out) {
     const aboard_four_pixels_table_t *table = &gather->table;
     const int32_t held = aboard_four_pixels_held(p);
     const int32_t step = p->line_buffer.stride_w * aboard_mve_line_buffer_pixel(&p->line_buffer);
-    const int32_t advance = 0;
+    const int32_t repeated = aboard_four_pixels_repeated(p) + ABOARD_MVE_FOUR_PIXELS_GATHER_LENGTH * (p->chunks - 2);
     int32_t left;
     if (p->unit == 1) {
-        ABOARD_MVE_SIZED(aboard_four_pixels_repeated(p), ABOARD_FOUR_PIXELS_BYTES);
+        ABOARD_MVE_SIZED(repeated, ABOARD_FOUR_PIXELS_BYTES);
     } else if (p->unit == 2) {
-        ABOARD_MVE_SIZED(aboard_four_pixels_repeated(p), ABOARD_FOUR_PIXELS_HALVES);
+        ABOARD_MVE_SIZED(repeated, ABOARD_FOUR_PIXELS_HALVES);
     } else {
-        ABOARD_MVE_SIZED(aboard_four_pixels_repeated(p), ABOARD_FOUR_PIXELS_WORDS);
+        ABOARD_MVE_SIZED(repeated, ABOARD_FOUR_PIXELS_WORDS);
     }
 }
 

@@ -59,14 +59,13 @@ typedef struct {
 
 /* clang-format on */
 
-#define ABOARD_FOUR_PIXELS_STAGED_RUN(length) ABOARD_FOUR_PIXELS_ASM(ABOARD_MVE_FOUR_PIXELS_STAGED, length)
+#define ABOARD_FOUR_PIXELS_STAGED_RUN(length) ABOARD_FOUR_PIXELS_FROM_MEMORY(ABOARD_MVE_FOUR_PIXELS_STAGED, length)
 
 /** Computes all channels of the groups of the table from `x` on. */
 ABOARD_INLINE void aboard_four_pixels_staged_groups(const aboard_conv2d_four_pixels_mve_t *p, const int8_t *x,
                                                     const int8_t *w, const aboard_four_pixels_staged_t *table,
                                                     int8_t *out) {
     const int32_t held = aboard_four_pixels_held(p);
-    const int32_t step = 0;
     const int32_t advance = 0;
     int32_t left;
     ABOARD_MVE_SIZED(aboard_four_pixels_repeated(p) + p->distance / 2, ABOARD_FOUR_PIXELS_STAGED_RUN);

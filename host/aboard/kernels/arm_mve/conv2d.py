@@ -234,7 +234,7 @@ def _four_pixels(
     rows = buffered_rows(node, lines)
     return KernelCall(
         header=four_pixels.HEADER,
-        function=found.function + ("_scattered" if scattered(node) else ""),
+        function=found.function + ("_scattered" if scattered(node) and not found.whole_rows else ""),
         params_type="aboard_conv2d_four_pixels_mve_t",
         params=params,
         arguments=(

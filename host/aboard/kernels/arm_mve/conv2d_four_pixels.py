@@ -18,7 +18,7 @@ import numpy as np
 from aboard.ir import Array, Node
 from aboard.ir.numerics import Int64
 from aboard.kernels.arm_mve.epilogue import EpilogueForm, EpilogueMve
-from aboard.kernels.arm_mve.four_pixels_columns import Gather
+from aboard.kernels.arm_mve.four_pixels_columns import Gather, possible_taps
 from aboard.kernels.arm_mve.four_pixels_columns import possible as gathers
 from aboard.kernels.arm_mve.line_buffer import dilations, keeps_lines, scattered
 from aboard.kernels.contract import ConstantArg, PackedConstant, Scratch
@@ -60,9 +60,6 @@ _SUMS, _COPIES = 8, 24
 #: Instructions that 1 and the zero point save if they are constants, and their bytes.
 _ENDS_SAVED, _ENDS = 3, 8
 
-#: Most chunks of gathered windows whose offsets stay in registers.
-_MOST_KEPT = 3
-
 #: With fewer pixels than this, pixel pairs are faster.
 _LEAST_PIXELS = 3
 
@@ -102,7 +99,7 @@ class FourPixels:
         ends: True if constants of two channels end with 1 and the zero point, for two roundings.
         load: Bytes that all pixels are at multiples of for DIRECT; 4 for the others.
         gather: The units that windows are gathered in for IM2COL; None if rows are copied.
-        whole_rows: True if rows of the result are whole groups of four pixels with gathered windows of few chunks.
+        whole_rows: True if a call computes whole groups of four pixels of each row, with gathered windows.
         staged: True if all pixels are copied for DIRECT, because results may lie over them.
         exceeds: True if the last chunk of a window ends behind it for DIRECT.
         back: Bytes that the last chunk begins earlier for DIRECT, so that it ends with the window.
@@ -137,7 +134,7 @@ class FourPixels:
 
     @property
     def function(self) -> str:
-        """The C function for windows of contiguous rows."""
+        """The C function, for windows of contiguous rows where others have one of their own."""
         if self.whole_rows or self.staged:
             return FUNCTION + ("_staged" if self.staged else "_whole_rows")
         return FUNCTION + ("_gathered" if self.gather is not None else "")
@@ -300,7 +297,7 @@ def _im2col(node: Node, x: View, y: View) -> FourPixels | None:
     lies = not attrs.padding.any and x.buffer_rows >= x.rows and x.pixel_stride == x.channels
     plain = lies and down == 1 and not scattered(node)
     cols = 0 if plain else (y.cols - 1) * attrs.strides[1] + reach(width, right)
-    gather = None if scattered(node) else _gather(node, x, cols)
+    gather = _gather_taps(node, x, y, cols) if scattered(node) else _gather(node, x, cols)
     if gather is None:
         chunks = math.ceil(height * width * x.channels // groups(node) / CHUNK)
         # Copies of rows may read beyond the last row.
@@ -312,8 +309,8 @@ def _im2col(node: Node, x: View, y: View) -> FourPixels | None:
         return None
     joined = 0 if scattered(node) else _joined(y)
     step = attrs.strides[1] * (x.channels if cols else x.pixel_stride)
-    near = gather is not None and not gather.far
-    whole_rows = near and y.cols % PIXELS == 0 and chunks <= _MOST_KEPT and 0 <= step <= _MAX_ADVANCE
+    near = gather is not None and not gather.far and 0 <= step <= _MAX_ADVANCE
+    whole_rows = near and (scattered(node) or y.cols % PIXELS == 0)
     return FourPixels(
         Source.IM2COL, joined, cols, 1, 1, chunks, distance, keeps=keeps_lines(node, y), gather=gather,
         whole_rows=whole_rows,
@@ -329,6 +326,16 @@ def _gather(node: Node, x: View, cols: int) -> Gather | None:
     # A pixel more makes the length of rows even.
     strides = tuple((cols + more) * x.channels for more in range(2))
     return next(gathers(height, width * x.channels, stride * x.channels, strides, beyond=True), None)
+
+
+def _gather_taps(node: Node, x: View, y: View, cols: int) -> Gather | None:
+    """Returns how the taps of a dilated or grouped window are gathered from a line buffer of `cols` pixels."""
+    depth, apart = x.channels // groups(node), dilations(node)[1] * x.channels
+    step = op.attributes(node).strides[1] * x.channels
+    if y.cols < PIXELS or step > _MAX_ADVANCE:
+        return None
+    strides = tuple((cols + more) * x.channels for more in range(2))
+    return next(possible_taps(op.window(node), depth, step, apart, strides), None)
 
 
 def rows_at_once(node: Node, found: FourPixels) -> int:
