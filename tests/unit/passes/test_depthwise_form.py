@@ -113,7 +113,7 @@ def test_a_first_layer_of_keyword_spotting_costs_less(core: str, opt: str) -> No
     after = check_rewrite(model, DepthwiseForm(core, opt), seeds=1).nodes[0]
     assert after.op == "conv2d"
     costs = [cost(node, strategy.choose(node, target).implementation, target) for node in (before, after)]
-    assert costs[1].instructions < 0.7 * costs[0].instructions
+    assert costs[1].instructions < 0.8 * costs[0].instructions
 
 
 def test_one_change_may_bring_the_code_that_makes_another() -> None:
