@@ -278,7 +278,7 @@
 
 #define ABOARD_MVE_FOUR_PIXELS_GATHER_LAST_TWO(load, x) ABOARD_MVE_FOUR_PIXELS_GATHER(load, "r4", "r6", x)
 
-#define ABOARD_MVE_FOUR_PIXELS_KEEP(load, x) "vstrw.32 q3, [" x "%c[distance]]\n\t"
+#define ABOARD_MVE_FOUR_PIXELS_STORE_FOURTH(load, x) "vstrw.32 q3, [" x "%c[distance]]\n\t"
 
 /** Windows from `x` on, gathered in units: first chunks into their registers, others into im2col columns. The addresses
  * of the columns and of the offsets come after the table. */
@@ -301,7 +301,7 @@
     load " q2, [r4, q4]\n\t" \
     load " q3, [r6, q4]\n\t" \
     ".if %c[held] == 3\n\t" \
-    ABOARD_MVE_FOUR_PIXELS_THIRD(ABOARD_MVE_FOUR_PIXELS_KEEP, load) \
+    ABOARD_MVE_FOUR_PIXELS_THIRD(ABOARD_MVE_FOUR_PIXELS_STORE_FOURTH, load) \
     ".endif\n\t" \
     ".set aboard_chunk, 1\n\t" \
     ".rept %c[chunks] - 1\n\t" \
