@@ -18,8 +18,7 @@ import numpy as np
 from aboard.ir import Array, Node
 from aboard.ir.numerics import Int64
 from aboard.kernels.arm_mve.epilogue import EpilogueForm, EpilogueMve
-from aboard.kernels.arm_mve.four_pixels_columns import Gather, possible_taps
-from aboard.kernels.arm_mve.four_pixels_columns import possible as gathers
+from aboard.kernels.arm_mve.four_pixels_columns import MAX_ADVANCE, PIXELS, Gather, gather_of
 from aboard.kernels.arm_mve.line_buffer import dilations, keeps_lines, scattered
 from aboard.kernels.contract import ConstantArg, PackedConstant, Scratch
 from aboard.kernels.overlap import Reads
@@ -32,8 +31,8 @@ from aboard.ops.window import reach
 
 HEADER, FUNCTION = "arm_mve/conv2d_four_pixels.h", "aboard_conv2d_four_pixels_mve"
 
-#: Bytes of a chunk, pixels computed at once.
-CHUNK, PIXELS = 16, 4
+#: Bytes of a chunk.
+CHUNK = 16
 
 #: Channels that are written as a word, and the order in which pairs of them are computed.
 QUAD, _ALTERNATING = 4, (0, 2, 1, 3)
@@ -41,8 +40,8 @@ QUAD, _ALTERNATING = 4, (0, 2, 1, 3)
 #: Bytes of a unit of loads, the preferred first: halfwords and bytes have offsets up to a half and a fourth.
 _LOADS = 4, 2, 1
 
-#: Largest offset of a load of words, of a scattered result, and largest distance between rows of a window.
-MAX_OFFSET, MAX_SCATTER, _MAX_ADVANCE = 508, 0xFFFF, 4095
+#: Largest offset of a load of words, and of a scattered result.
+MAX_OFFSET, MAX_SCATTER = 508, 0xFFFF
 
 #: Instructions of a chunk of a phase apart from its taps, of a tap and of an epilogue, and bytes of one: of the longer
 #: loop.
@@ -285,7 +284,7 @@ def _line_buffer(node: Node, x: View, y: View, *, sliding: bool) -> FourPixels |
     distance = stride * depth
     # The last pixel that a window has more than the one before: of all phases, the furthest.
     furthest = (PIXELS - 1) * distance + (taps - 1) * depth + run - CHUNK
-    if furthest > MAX_OFFSET or cols * depth > _MAX_ADVANCE:
+    if furthest > MAX_OFFSET or cols * depth > MAX_ADVANCE:
         return None
     return FourPixels(
         Source.LINE_BUFFER, 0, cols, height, taps, run // CHUNK, distance, phases=phases, keeps=keeps_lines(node, y)
@@ -297,7 +296,7 @@ def _im2col(node: Node, x: View, y: View) -> FourPixels | None:
     lies = not attrs.padding.any and x.buffer_rows >= x.rows and x.pixel_stride == x.channels
     plain = lies and down == 1 and not scattered(node)
     cols = 0 if plain else (y.cols - 1) * attrs.strides[1] + reach(width, right)
-    gather = _gather_taps(node, x, y, cols) if scattered(node) else _gather(node, x, cols)
+    gather = gather_of(node, x, y, cols)
     if gather is None:
         chunks = math.ceil(height * width * x.channels // groups(node) / CHUNK)
         # Copies of rows may read beyond the last row.
@@ -309,33 +308,12 @@ def _im2col(node: Node, x: View, y: View) -> FourPixels | None:
         return None
     joined = 0 if scattered(node) else _joined(y)
     step = attrs.strides[1] * (x.channels if cols else x.pixel_stride)
-    near = gather is not None and not gather.far and 0 <= step <= _MAX_ADVANCE
+    near = gather is not None and not gather.far and 0 <= step <= MAX_ADVANCE
     whole_rows = near and (scattered(node) or y.cols % PIXELS == 0)
     return FourPixels(
         Source.IM2COL, joined, cols, 1, 1, chunks, distance, keeps=keeps_lines(node, y), gather=gather,
         whole_rows=whole_rows,
     )  # fmt: skip
-
-
-def _gather(node: Node, x: View, cols: int) -> Gather | None:
-    """Returns how windows are gathered from a line buffer of `cols` pixels, or from the input if that is 0."""
-    (height, width), stride = op.window(node), op.attributes(node).strides[1]
-    if cols == 0:
-        found = gathers(height, width * x.channels, stride * x.pixel_stride, (x.row_stride,), beyond=False)
-        return next((each for each in found if x.offset % each.unit == 0), None)
-    # A pixel more makes the length of rows even.
-    strides = tuple((cols + more) * x.channels for more in range(2))
-    return next(gathers(height, width * x.channels, stride * x.channels, strides, beyond=True), None)
-
-
-def _gather_taps(node: Node, x: View, y: View, cols: int) -> Gather | None:
-    """Returns how the taps of a dilated or grouped window are gathered from a line buffer of `cols` pixels."""
-    depth, apart = x.channels // groups(node), dilations(node)[1] * x.channels
-    step = op.attributes(node).strides[1] * x.channels
-    if y.cols < PIXELS or step > _MAX_ADVANCE:
-        return None
-    strides = tuple((cols + more) * x.channels for more in range(2))
-    return next(possible_taps(op.window(node), depth, step, apart, strides), None)
 
 
 def rows_at_once(node: Node, found: FourPixels) -> int:

@@ -8,7 +8,6 @@ from math import ceil
 from aboard.ir import Node
 from aboard.kernels.arm_mve import loops
 from aboard.kernels.arm_mve.conv2d_four_pixels import (
-    PIXELS,
     FourPixels,
     Source,
     is_unrolled,
@@ -16,6 +15,7 @@ from aboard.kernels.arm_mve.conv2d_four_pixels import (
     sums_of_row,
 )
 from aboard.kernels.arm_mve.epilogue import LANES, EpilogueForm, EpilogueMve
+from aboard.kernels.arm_mve.four_pixels_columns import PIXELS
 from aboard.kernels.arm_mve.four_pixels_last import saved_by_last
 from aboard.kernels.arm_mve.line_buffer import scattered
 from aboard.kernels.view import View

@@ -14,8 +14,9 @@ from aboard.ir.numerics import Int64, wrap32
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_mve import loops
 from aboard.kernels.arm_mve.conv2d import epilogue_of
-from aboard.kernels.arm_mve.conv2d_four_pixels import MAX_SCATTER, PIXELS, QUAD, aligned, channels
+from aboard.kernels.arm_mve.conv2d_four_pixels import MAX_SCATTER, QUAD, aligned, channels
 from aboard.kernels.arm_mve.epilogue import EpilogueForm, EpilogueMve, refusal
+from aboard.kernels.arm_mve.four_pixels_columns import PIXELS
 from aboard.kernels.contract import (
     ROLLING_ROW_COST,
     ConstantArg,

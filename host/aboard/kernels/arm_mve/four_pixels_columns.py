@@ -13,9 +13,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aboard.ir import Array
+from aboard.ir import Array, Node
 from aboard.kernels.arm_mve import loops
+from aboard.kernels.arm_mve.line_buffer import dilations, scattered
+from aboard.kernels.view import View
 from aboard.kernels.weights import padded
+from aboard.kernels.windowed import groups
+from aboard.ops import conv2d as op
+
+#: Pixels computed at once, and the largest distance that an instruction adds to an address.
+PIXELS, MAX_ADVANCE = 4, 4095
 
 #: Bytes of a vector, and sizes of a unit, the preferred first.
 CHUNK, _UNITS = 16, (4, 2, 1)
@@ -82,6 +89,29 @@ class Gather:
         runs = matrix.reshape(len(matrix) * self.rows * self.taps, self.run)
         spread: Array = padded(runs.T, self.unit).T.reshape(len(matrix), -1)
         return spread
+
+
+def gather_of(node: Node, x: View, y: View, cols: int) -> Gather | None:
+    """Returns how the windows of a convolution are gathered; None if they are copied.
+
+    Args:
+        node: The convolution.
+        x: View of its operand.
+        y: View of its result.
+        cols: Pixels of a row of the line buffer; 0 if windows are read from the operand.
+    """
+    (height, width), stride = op.window(node), op.attributes(node).strides[1]
+    if cols == 0:
+        found = possible(height, width * x.channels, stride * x.pixel_stride, (x.row_stride,), beyond=False)
+        return next((each for each in found if x.offset % each.unit == 0), None)
+    # A pixel more makes the length of rows even.
+    step, strides = stride * x.channels, tuple((cols + more) * x.channels for more in range(2))
+    if not scattered(node):
+        return next(possible(height, width * x.channels, step, strides, beyond=True), None)
+    if y.cols < PIXELS or step > MAX_ADVANCE:
+        return None
+    depth, apart = x.channels // groups(node), dilations(node)[1] * x.channels
+    return next(possible_taps((height, width), depth, step, apart, strides), None)
 
 
 def possible(rows: int, run: int, step: int, strides: tuple[int, ...], *, beyond: bool) -> Iterator[Gather]:

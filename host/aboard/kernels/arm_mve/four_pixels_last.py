@@ -10,11 +10,11 @@ from aboard.kernels.arm_mve.conv2d_four_pixels import (
     CHUNK,
     INSTRUCTION,
     MAX_OFFSET,
-    PIXELS,
     FourPixels,
     Source,
     run_sums,
 )
+from aboard.kernels.arm_mve.four_pixels_columns import PIXELS
 from aboard.kernels.view import View
 from aboard.kernels.windowed import groups
 
