@@ -6,7 +6,7 @@ Each image carries several models, because building one takes longer than runnin
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -97,16 +97,18 @@ def test_columns_of_any_rounding(toolchain: str) -> None:
     check([(layer.model(), layer.input()) for layer in mve_images.columns_of_any_rounding()], toolchain=toolchain)
 
 
-@pytest.mark.parametrize("toolchain", ["arm-none-eabi-gcc", "zig"])
-def test_images_whose_channels_are_packed_four_at_a_time(toolchain: str) -> None:
-    def rule(explained: strategy.Explanation) -> Implementation:
-        (found,) = (c.implementation for c in explained.candidates if c.implementation.name == MVE)
-        few = found.in_less_scratch(explained.node)
-        assert few is not None
-        return few
+def four_at_a_time(explained: strategy.Explanation) -> Implementation:
+    """Chooses the form of a depthwise kernel that packs four channels at a time."""
+    (found,) = (c.implementation for c in explained.candidates if c.implementation.name == MVE)
+    few = found.in_less_scratch(explained.node)
+    assert few is not None
+    return few
 
-    drawn = mve_images.images_of_few_lines()
-    check([(layer.model(), layer.input()) for layer in drawn], toolchain=toolchain, rule=rule)
+
+@pytest.mark.parametrize("toolchain", ["arm-none-eabi-gcc", "zig"])
+@pytest.mark.parametrize("images", [mve_images.images_of_few_lines, mve_images.images_of_fours])
+def test_images_whose_channels_are_packed_four_at_a_time(images: Callable[[], list[Layer]], toolchain: str) -> None:
+    check([(layer.model(), layer.input()) for layer in images()], toolchain=toolchain, rule=four_at_a_time)
 
 
 def test_depthwise_sums_of_many_bits() -> None:

@@ -88,19 +88,39 @@ IMAGES = [
 ]
 
 
+def in_less_scratch(explained: strategy.Explanation) -> Implementation | None:
+    """Chooses the forms of kernels with the least scratch."""
+    able = [c.implementation for c in explained.candidates if not c.refused]
+    found = next((each for each in able if each.name == "arm_mve_s8"), None)
+    return found and (found.in_less_scratch(explained.node) or found)
+
+
+@pytest.mark.parametrize(("size", "channels"), [((20, 14), 16), ((23, 9), 32), ((18, 17), 12)])
+def test_stripes_that_pack_four_channels(
+    size: tuple[int, int], channels: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fitting, "MOST_INSTRUCTIONS", 2.0)
+    data = stripe_models.chain(channels, size, channels)
+    with strategy.forced(in_less_scratch):
+        module = aboard.compile(data, target=f"{BOARD} -opt=size", name="s")
+    calls = [step.call for step in module.schedule().program.steps if isinstance(step.call, KernelCall)]
+    packed = [call.params for call in calls if call.function == "aboard_depthwise_packed_mve"]
+    assert [(each["stripes"], each["words"]) for each in packed] == [(1, 4)] * 3
+    project = aboard.create(module, board=BOARD, path=tmp_path / "project")
+    project.build()
+    x = np.random.default_rng(channels).integers(-128, 128, module.manifest.inputs[0].shape, np.int8)
+    with project.session() as device:
+        np.testing.assert_array_equal(device.run(x), oracle.tflm(data, x)[0])
+
+
 @pytest.mark.parametrize("toolchain", ["arm-none-eabi-gcc", "zig"])
 def test_stripes_that_pack_columns_and_overwrite_their_operands(
     toolchain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def rule(explained: strategy.Explanation) -> Implementation | None:
-        able = [c.implementation for c in explained.candidates if not c.refused]
-        found = next((each for each in able if each.name == "arm_mve_s8"), None)
-        return found and (found.in_less_scratch(explained.node) or found)
-
     # Some layers fill no groups of results.
     monkeypatch.setattr(fitting, "MOST_INSTRUCTIONS", 2.0)
     data = [stripe_models.chain(number, *image) for number, image in enumerate(IMAGES)]
-    with strategy.forced(rule):
+    with strategy.forced(in_less_scratch):
         modules = [aboard.compile(each, target=f"{BOARD} -opt=size", name=f"s{i}") for i, each in enumerate(data)]
     steps = [step for module in modules for step in module.schedule().program.steps]
     functions = [step.call.function for step in steps if isinstance(step.call, KernelCall)]

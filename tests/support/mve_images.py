@@ -59,3 +59,16 @@ def images_of_few_lines() -> list[Layer]:
     channels = [16, 32, 48, 16, 16, 32, 16, 16]
     layers = [depthwise(size, (3, 3), count) for size, count in zip(sizes, channels, strict=True)]
     return [*layers, depthwise((19, 7), (3, 3), 16, "VALID"), depthwise((3, 12), (2, 3), 16, "VALID")]
+
+
+def images_of_fours() -> list[Layer]:
+    """Returns depthwise layers whose strips are packed four channels at a time, by loads that gather: every form."""
+    forms = [
+        ((12, 12), (3, 3), 16), ((9, 13), (3, 3), 32), ((8, 30), (2, 3), 8), ((13, 22), (4, 4), 20),
+        ((10, 9), (7, 5), 12), ((11, 14), (1, 3), 24), ((30, 10), (3, 1), 28),
+    ]  # fmt: skip
+    layers = [depthwise(size, window, count) for size, window, count in forms]
+    strided = [depthwise(size, (3, 3), count, stride=2) for size, count in (((48, 20), 16), ((13, 15), 8))]
+    dilated = [depthwise((15, 14), (3, 3), 12, dilation=2)]
+    valid = [depthwise((9, 13), (3, 3), 36, "VALID"), depthwise((13, 12), (7, 6), 20, "VALID")]
+    return [*layers, *strided, *dilated, *valid]

@@ -101,13 +101,14 @@ ABOARD_INLINE void aboard_depthwise_packed_fill_strips(const aboard_depthwise_pa
                                                        int32_t first, uint32_t some, const int8_t *padding,
                                                        int8_t *strip) {
     const int32_t pitch = aboard_depthwise_packed_pitch(p);
-    const int32_t several = p->words < ABOARD_DEPTHWISE_PACKED_BLOCK;
+    const int32_t few = p->words == ABOARD_DEPTHWISE_PACKED_FEW && p->channels > p->words;
+    const int32_t several = p->words < ABOARD_DEPTHWISE_PACKED_BLOCK && !few;
     const int32_t pixels = ABOARD_MIN(p->along.inputs, p->places - p->along.pad);
     const int32_t bytes = pixels * p->words;
     int8_t *to = strip + p->along.pad * pitch;
     const int32_t step = several ? ABOARD_DEPTHWISE_PACKED_BLOCK : p->along.in_stride;
     const int32_t rest = several ? bytes % ABOARD_DEPTHWISE_PACKED_BLOCK : p->channels % ABOARD_DEPTHWISE_PACKED_BLOCK;
-    if (!p->stripes && rest == 0 && step <= ABOARD_DEPTHWISE_PACKED_MOST_STEP && first >= 0 &&
+    if (!p->stripes && !few && rest == 0 && step <= ABOARD_DEPTHWISE_PACKED_MOST_STEP && first >= 0 &&
         first + 3 * p->across.dilation < p->across.inputs) {
         aboard_depthwise_packed_pack_steps(aboard_depthwise_packed_in(p, in, first),
                                            p->across.dilation * p->across.in_stride, step, to,
@@ -121,6 +122,10 @@ ABOARD_INLINE void aboard_depthwise_packed_fill_strips(const aboard_depthwise_pa
         const int32_t there = pixel >= 0 && pixel < p->across.inputs;
         rows.from[i] = there ? aboard_depthwise_packed_in(p, in, pixel) : padding;
         rows.step[i] = there ? step : 0;
+    }
+    if (few) {
+        aboard_depthwise_packed_pack_few(&rows, to, pixels);
+        return;
     }
     if (!several) {
         aboard_depthwise_packed_pack(&rows, to, pixels, some);
@@ -185,8 +190,10 @@ ABOARD_INLINE void aboard_depthwise_packed_strips_of(const aboard_depthwise_pack
 ABOARD_INLINE void aboard_depthwise_packed_images(const aboard_depthwise_packed_mve_t *p, const int8_t *in, int8_t *out,
                                                   const int8_t *records, int8_t *scratch) {
     aboard_depthwise_packed_image_table_t table;
-    int8_t padding[ABOARD_DEPTHWISE_PACKED_BLOCK];
-    memset(padding, p->zero_point, sizeof(padding));
+    /* Loads that gather read words. */
+    uint32_t words[ABOARD_DEPTHWISE_PACKED_BLOCK / 4];
+    const int8_t *const padding = (const int8_t *)words;
+    memset(words, p->zero_point, sizeof(words));
     aboard_depthwise_packed_image_fill(p, &table);
     aboard_depthwise_packed_pad(p, scratch);
     ABOARD_UNROLL(1)
@@ -246,8 +253,9 @@ ABOARD_INLINE void aboard_depthwise_packed_mve(const aboard_depthwise_packed_mve
     aboard_depthwise_packed_table_t wrapped;
     /* Without stripes the third table takes no room on the stack. */
     const aboard_depthwise_packed_tables_t tables = {&table, &single, p->stripes ? &wrapped : &table};
-    int8_t padding[ABOARD_DEPTHWISE_PACKED_BLOCK];
-    memset(padding, p->zero_point, sizeof(padding));
+    uint32_t words[ABOARD_DEPTHWISE_PACKED_BLOCK / 4];
+    const int8_t *const padding = (const int8_t *)words;
+    memset(words, p->zero_point, sizeof(words));
     aboard_depthwise_packed_fill(p, p->lines, 0, p->across.out_stride, &table);
     aboard_depthwise_packed_fill(p, 1, 0, 0, &single);
     if (p->stripes) {

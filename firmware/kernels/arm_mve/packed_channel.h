@@ -54,6 +54,54 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
         : "lr", "q0", "q1", "q2", "q3", ABOARD_MVE_PREDICATE "cc", "memory");
 }
 
+/** Packs four channels of `pixels` pixels, at least four, in four rows: words, which loads gather from four pixels. The
+ * last ones may be packed again. */
+ABOARD_SHARED void aboard_depthwise_packed_pack_few(const aboard_depthwise_packed_rows_t *rows, int8_t *to,
+                                                   int32_t pixels) {
+    const int8_t *a = rows->from[0];
+    const int8_t *b = rows->from[1];
+    const int8_t *c = rows->from[2];
+    const int8_t *d = rows->from[3];
+    __asm__ volatile(
+        "mov lr, #0\n\t"
+        "vidup.u32 q7, lr, #1\n\t"
+        "vmul.i32 q4, q7, %[sa]\n\t"
+        "vmul.i32 q5, q7, %[sb]\n\t"
+        "vmul.i32 q6, q7, %[sc]\n\t"
+        "vmul.i32 q7, q7, %[sd]\n\t"
+        "lsr lr, %[pixels], #2\n\t"
+        "dls lr, lr\n\t"
+        "1:\n\t"
+        "vldrw.u32 q0, [%[a], q4]\n\t"
+        "vldrw.u32 q1, [%[b], q5]\n\t"
+        "vldrw.u32 q2, [%[c], q6]\n\t"
+        "vldrw.u32 q3, [%[d], q7]\n\t"
+        "add %[a], %[a], %[sa], lsl #2\n\t"
+        "vst40.8 {q0, q1, q2, q3}, [%[to]]\n\t"
+        "add %[b], %[b], %[sb], lsl #2\n\t"
+        "vst41.8 {q0, q1, q2, q3}, [%[to]]\n\t"
+        "add %[c], %[c], %[sc], lsl #2\n\t"
+        "vst42.8 {q0, q1, q2, q3}, [%[to]]\n\t"
+        "add %[d], %[d], %[sd], lsl #2\n\t"
+        "vst43.8 {q0, q1, q2, q3}, [%[to]]!\n\t"
+        "le lr, 1b\n\t"
+        "rsb %[pixels], %[pixels], #0\n\t"
+        "ands %[pixels], %[pixels], #3\n\t"
+        "beq 2f\n\t"
+        "mls %[a], %[sa], %[pixels], %[a]\n\t"
+        "mls %[b], %[sb], %[pixels], %[b]\n\t"
+        "mls %[c], %[sc], %[pixels], %[c]\n\t"
+        "mls %[d], %[sd], %[pixels], %[d]\n\t"
+        "sub %[to], %[to], %[pixels], lsl #4\n\t"
+        "mov %[pixels], #0\n\t"
+        "mov lr, #1\n\t"
+        "b 1b\n\t"
+        "2:"
+        : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [d] "+r"(d), [to] "+r"(to), [pixels] "+r"(pixels)
+        : [sa] "r"(rows->step[0]), [sb] "r"(rows->step[1]), [sc] "r"(rows->step[2]), [sd] "r"(rows->step[3])
+        : "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "cc", "memory");
+}
+
 /** Packs `count` vectors of four rows that advance by `step`, a literal: all bytes of all vectors. */
 #define ABOARD_DEPTHWISE_PACKED_STEPS(step_bytes) \
     __asm__ volatile( \
@@ -253,6 +301,18 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
         for (int32_t lane = 0; lane < ABOARD_DEPTHWISE_PACKED_BLOCK; ++lane) {
             for (int32_t row = 0; row < 4; ++row) {
                 *to++ = (int8_t)(some >> lane & 1 ? rows->from[row][i * rows->step[row] + lane] : 0);
+            }
+        }
+    }
+}
+
+/** Packs four channels of `pixels` pixels in four rows. */
+ABOARD_SHARED void aboard_depthwise_packed_pack_few(const aboard_depthwise_packed_rows_t *rows, int8_t *to,
+                                                    int32_t pixels) {
+    for (int32_t i = 0; i < pixels; ++i) {
+        for (int32_t c = 0; c < ABOARD_DEPTHWISE_PACKED_FEW; ++c) {
+            for (int32_t row = 0; row < 4; ++row) {
+                *to++ = rows->from[row][i * rows->step[row] + c];
             }
         }
     }

@@ -24,8 +24,9 @@
 /** A window is several vectors: parts of 4x4 taps, each with a vector of weights as in ONE. Any larger window. */
 #define ABOARD_DEPTHWISE_PACKED_PARTS 3
 
-/** Channels of a strip. */
+/** Channels of a strip: of most, and of those for less scratch. */
 #define ABOARD_DEPTHWISE_PACKED_BLOCK 16
+#define ABOARD_DEPTHWISE_PACKED_FEW 4
 
 /** Largest distance of vectors that a load advances its address by. */
 #define ABOARD_DEPTHWISE_PACKED_MOST_STEP 127
@@ -65,7 +66,8 @@ typedef struct {
     int32_t channels;   /**< Channels of the input. */
     int32_t multiplier; /**< Channels of the result for each channel of the input. */
     int32_t words;      /**< Words per place of a strip, one of each channel that is packed at once: 16; the number of
-                             channels if a vector contains several pixels; 4 for less scratch, with `columns`. */
+                             channels if a vector contains several pixels; 4 for less scratch, where there are more
+                             channels, a multiple of 4, and all distances in the input are multiples of 4 bytes. */
     int32_t places;     /**< Words of a channel in a strip. */
     int32_t zero_point; /**< Zero point of the input, and value of padding. */
     int32_t wide;       /**< 1: sums of two roundings may have more than 23 bits and a sign. */

@@ -10,11 +10,12 @@ is accepted, the code is the code for `-opt=balanced`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 
+from aboard.compiler import less_scratch as less_scratch_nodes
 from aboard.compiler import recompute, scheduled
 from aboard.compiler.scheduled import Scheduled
 from aboard.errors import CapacityError
@@ -84,7 +85,9 @@ def _is_hopeless(graph: Graph, target: Target, tuning: Tuning) -> bool:
     limit = target.ram_max
     if limit is None or target.flash_max is not None or tuning.is_binding or not _may_recompute(graph, target):
         return False
-    return not any(scheduled.may_fit(graph, _calls(graph, source), limit) for source in sources(target))
+    calls = [_calls(graph, source) for source in sources(target)]
+    less = (found for each in calls if (found := each.in_less_scratch()) is not None)
+    return not any(scheduled.may_fit(graph, each, limit) for each in (*calls, *less))
 
 
 def _may_recompute(graph: Graph, target: Target) -> bool:
@@ -136,7 +139,8 @@ def least(graph: Graph, source: Target) -> Scheduled:
     found = _within_flash(graph, source, Aim.LEAST, DEFAULTS)
     if not has_less_scratch(graph, source, DEFAULTS):
         return found
-    return min(found, _within_flash(graph, source, Aim.LEAST, DEFAULTS, less_scratch=True), key=lambda f: f.layout.ram)
+    other = _within_flash(graph, source, Aim.LEAST, DEFAULTS, less_scratch=graph.nodes)
+    return min(found, other, key=lambda each: each.layout.ram)
 
 
 def _balanced(target: Target) -> Target:
@@ -175,18 +179,22 @@ def _smallest(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:
 def _with_less_ram(graph: Graph, target: Target, tuning: Tuning) -> Iterator[Scheduled]:
     """Yields schedules in cascades, of high and of low stripes; with kernels that need less scratch; and with both.
 
-    Those that do not fit are left out.
+    Kernels need less scratch everywhere, or where the schedule before has no room. Those that do not fit are left out.
     """
-    forms = (False, True) if has_less_scratch(graph, target, tuning) else (False,)
+    forms = ((), graph.nodes) if has_less_scratch(graph, target, tuning) else ((),)
     for less_scratch in forms:
         if less_scratch:
             with suppress(CapacityError):
-                yield _within_flash(graph, target, Aim.PLAIN, tuning, less_scratch=True)
+                yield _within_flash(graph, target, Aim.PLAIN, tuning, less_scratch=less_scratch)
         with suppress(CapacityError):
             high = _within_flash(graph, target, Aim.NEAR_LEAST, tuning, less_scratch=less_scratch)
             yield high
             if graph.states or scheduled.may_fit(graph, high.calls, int(high.layout.ram / aims.SLACK)):
-                yield _within_flash(graph, target, Aim.LEAST, tuning, less_scratch=less_scratch)
+                low = _within_flash(graph, target, Aim.LEAST, tuning, less_scratch=less_scratch)
+                yield low
+                if less_scratch:
+                    needed = _where_needed(graph, low, tuning)
+                    yield _within_flash(graph, target, Aim.LEAST, tuning, less_scratch=needed)
 
 
 def _near_least(plain: Scheduled, others: Iterable[Scheduled], most: float) -> Scheduled:
@@ -200,6 +208,13 @@ def _near_least(plain: Scheduled, others: Iterable[Scheduled], most: float) -> S
     found = [plain, *(o for o in others if o.layout.ram < plain.layout.ram and o.instructions <= most)]
     enough = aims.SLACK * min(each.layout.ram for each in found)
     return min((each for each in found if each.layout.ram <= enough), key=lambda each: each.instructions)
+
+
+def _where_needed(graph: Graph, found: Scheduled, tuning: Tuning) -> Collection[Node]:
+    """Returns the nodes of a schedule that need the forms of kernels with the least scratch, which all of them have."""
+    target = found.calls.target
+    plain = _with_bodies(graph, _chosen(graph, target, tuning, target.flash_max), target, found.aim)
+    return less_scratch_nodes.where_needed(found, Calls(plain, target))
 
 
 def has_less_scratch(graph: Graph, target: Target, tuning: Tuning) -> bool:
@@ -217,11 +232,14 @@ def _within_ram(graph: Graph, target: Target, aim: Aim, tuning: Tuning) -> Sched
     if target.ram_max is None:
         return _within_flash(graph, target, aim, tuning)
     found, errors = list[Scheduled](), list[CapacityError]()
-    for less_scratch in (False, True):
+    for less_scratch in ((), graph.nodes):
         if less_scratch and not has_less_scratch(graph, target, tuning):
             break
         try:
             found.append(_within_limit(graph, target, aim, tuning, less_scratch=less_scratch))
+            if less_scratch:
+                needed = _where_needed(graph, found[-1], tuning)
+                found.append(_within_limit(graph, target, aim, tuning, less_scratch=needed))
         except CapacityError as error:
             errors.append(error)
         if found and not found[0].program.assignment.cascades:
@@ -231,7 +249,9 @@ def _within_ram(graph: Graph, target: Target, aim: Aim, tuning: Tuning) -> Sched
     raise min(errors, key=lambda error: error.least_bytes or math.inf)
 
 
-def _within_limit(graph: Graph, target: Target, aim: Aim, tuning: Tuning, *, less_scratch: bool) -> Scheduled:
+def _within_limit(
+    graph: Graph, target: Target, aim: Aim, tuning: Tuning, *, less_scratch: Collection[Node]
+) -> Scheduled:
     """Returns the schedule for an objective, or one with less RAM if the first exceeds `-ram-max`."""
     limit = target.ram_max or 0
     needed, problem = math.inf, None
@@ -268,7 +288,9 @@ def too_little_ram(name: str, limit: int | None, needed: int, other: str = "take
     )
 
 
-def _within_flash(graph: Graph, target: Target, aim: Aim, tuning: Tuning, *, less_scratch: bool = False) -> Scheduled:
+def _within_flash(
+    graph: Graph, target: Target, aim: Aim, tuning: Tuning, *, less_scratch: Collection[Node] = ()
+) -> Scheduled:
     """Returns the first schedule within `-flash-max`, as predicted, from choices of less and less flash.
 
     Args:
@@ -276,7 +298,7 @@ def _within_flash(graph: Graph, target: Target, aim: Aim, tuning: Tuning, *, les
         target: Likewise.
         aim: The objective.
         tuning: As for `fit`.
-        less_scratch: True for the forms of kernels with the least scratch.
+        less_scratch: The nodes with the forms of kernels that need the least scratch.
     """
     limit, size, beside = target.flash_max, 0, 0
     for attempt in range(_FLASH_ATTEMPTS):
@@ -285,8 +307,8 @@ def _within_flash(graph: Graph, target: Target, aim: Aim, tuning: Tuning, *, les
         cascades, code_in_ram = _given(graph, target, tuning)
         bodies = _with_bodies(graph, chosen, target, aim)
         calls = Calls(bodies, target, cascades=cascades, code_in_ram=code_in_ram)
-        calls = calls.in_less_scratch() or calls if less_scratch else calls
-        found = replace(scheduled.best(graph, calls, aim), nodes=tuple(graph.nodes), less_scratch=less_scratch)
+        calls = calls.in_less_scratch(less_scratch) or calls if less_scratch else calls
+        found = replace(scheduled.best(graph, calls, aim), nodes=tuple(graph.nodes), less_scratch=bool(less_scratch))
         size = found.flash
         if limit is None or size <= limit:
             return found

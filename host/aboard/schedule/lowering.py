@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from aboard.ir import Graph, Node
@@ -151,9 +151,16 @@ class Calls:
         """Returns the same without rolling buffers that contain states."""
         return self._with(self.implementations, roll=False)
 
-    def in_less_scratch(self) -> Calls | None:
-        """Returns the same with the forms of kernels that need the least scratch; None if it has them already."""
-        least = {node: kernel.in_less_scratch(node) or kernel for node, kernel in self.implementations.items()}
+    def in_less_scratch(self, nodes: Collection[Node] | None = None) -> Calls | None:
+        """Returns the same with the forms of kernels that need the least scratch; None if it has them already.
+
+        Args:
+            nodes: The nodes with these forms; None for all.
+        """
+        least = {
+            node: (kernel.in_less_scratch(node) if nodes is None or node in nodes else None) or kernel
+            for node, kernel in self.implementations.items()
+        }
         if all(least[node] is kernel for node, kernel in self.implementations.items()):
             return None
         return self._with(least, roll=self.roll)

@@ -126,7 +126,7 @@ class MveS8(Implementation):
 
     @override
     def in_less_scratch(self, node: Node) -> Self | None:
-        """Four channels are packed together instead of sixteen, if all lines are."""
+        """Four channels are packed together instead of sixteen."""
         found, x = self._chosen(node), View.whole(node.input(INPUT).shape, 1)
         if found is None or packed.words(found, x, few=True) != packed.FEW or self._packs_few:
             return None
@@ -180,13 +180,16 @@ class MveS8(Implementation):
 
     @override
     def growth(self, node: Node, rows: int) -> float:
-        found = self._chosen(node)
-        if found is None:
+        found, striped = self._chosen(node), packed.in_stripes(node, View.whole(node.output.shape, 1))
+        if found is None or striped is None:
             return 1.0
+        x, result = View.whole(node.input(INPUT).shape, 1), _epilogue(node)
         if self._keeps_rows(node):
-            x, result = View.whole(node.input(INPUT).shape, 1), _epilogue(node)
-            return packed_stripes.work(found, x, rows, result) / self._loops(node, x, found, result, pairs=False)
-        return packed.growth(node, found, rows)
+            work = packed_stripes.work(found, x, rows, result)
+        else:
+            words = packed.words(striped, x, few=self._packs_few)
+            work = depthwise_loops.of_stripes(node, x, striped, result, words, rows, pairs=False)
+        return work / self._loops(node, x, striped, result, pairs=False)
 
     def _keeps_rows(self, node: Node) -> bool:
         """True if stripes pack columns, and keep the rows that the next stripe reads again."""
@@ -224,7 +227,7 @@ class MveS8(Implementation):
         price = flash_price(target, self.inference)
         column = not stripes and packed.in_column(node, found, y, result, price)
         pairs = not column and packed.in_pairs(node, found, price)
-        words = packed.words(found, x, few=self._packs_few and not stripes)
+        words = packed.words(found, x, few=self._packs_few)
         wide = records.is_wide(matrix, result)
         params = packed.params(
             node, found, x, y, result, stripes=stripes, column=column, pairs=pairs, words=words, wide=wide

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil, prod
 
 from aboard.ir import Node
@@ -127,8 +128,43 @@ def of_packed(
         vector, strip = (_STEPS, _NEAR) if near else (_PACK, _STRIP)
         packed = found.across.outputs * (vector * ceil(found.along.inputs / 4) + strip)
     else:
-        packed = _packed(found, x, ceil(pixels * words / BLOCK), words, whole=pixels * words % BLOCK == 0)
+        literal = _has_literal_steps(found, x, words, pixels)
+        packed = _packed(found, ceil(pixels * words / BLOCK), literal=literal)
     return loops.UNIT * images * (computed + blocks * packed)
+
+
+def of_stripes(
+    node: Node, x: View, found: PackedGeometry, result: EpilogueMve, words: int, rows: int, *, pairs: bool
+) -> int:
+    """Returns the work of an image in stripes of some rows.
+
+    Args:
+        node: A depthwise convolution.
+        x: View of its operand.
+        found: The geometry of its pixels in stripes: lines across are rows, and are packed as they are needed.
+        result: The epilogue of its sums.
+        words: Words per place of a strip.
+        rows: Rows of a stripe.
+        pairs: True if a loop computes two groups of results.
+    """
+    stripes, last = divmod(found.across.outputs, rows)
+    heights = [(stripes, rows), *([(1, last)] if last else [])]
+    return sum(
+        count * _of_stripe(node, x, _lower(found, height), result, words, pairs=pairs) for count, height in heights
+    )
+
+
+def _lower(found: PackedGeometry, rows: int) -> PackedGeometry:
+    return replace(found, across=replace(found.across, outputs=rows))
+
+
+def _of_stripe(node: Node, x: View, found: PackedGeometry, result: EpilogueMve, words: int, *, pairs: bool) -> int:
+    """Returns the work of a stripe, whose geometry has the rows of it."""
+    channels, blocks = node.output.shape[3], ceil(x.channels / words)
+    runs = (blocks if channels == x.channels else x.channels) * _runs(found)
+    computed = channels * _of_channel(found, result, pairs=pairs) + runs * _BLOCK
+    pixels = min(found.along.inputs, found.places - found.along.pad)
+    return loops.UNIT * (computed + blocks * _packed(found, ceil(pixels * words / BLOCK), literal=False))
 
 
 def _of_channel(found: PackedGeometry, result: EpilogueMve, *, pairs: bool) -> int:
@@ -168,12 +204,18 @@ def _limits(result: EpilogueMve) -> int:
     return 3 * ((result.params["low"] != LOW) + (result.params["high"] != HIGH))
 
 
-def _packed(found: PackedGeometry, x: View, vectors: int, words: int, *, whole: bool) -> int:
+def _has_literal_steps(found: PackedGeometry, x: View, words: int, pixels: int) -> bool:
+    """True if whole vectors of the operand are packed, whose steps are literals."""
+    if words < min(x.channels, BLOCK):
+        return False
+    if words < BLOCK:
+        return pixels * words % BLOCK == 0
+    return (x.row_stride, x.pixel_stride)[found.along.number] <= MOST_STEP and x.channels % BLOCK == 0
+
+
+def _packed(found: PackedGeometry, vectors: int, *, literal: bool) -> int:
     """Returns the instructions that pack the strips of a block of channels, `vectors` in each."""
     across = found.across
-    several = words < BLOCK
-    step = BLOCK if several else (x.row_stride, x.pixel_stride)[found.along.number]
-    literal = step <= MOST_STEP and (whole if several else x.channels % BLOCK == 0)
     firsts = [line + 4 * part * across.dilation for line in _firsts(found) for part in range(found.parts[0])]
     inside = sum(_is_inside(across, first) for first in firsts) if literal else 0
     return vectors * (_STEPS * inside + _PACK * (len(firsts) - inside)) + _STRIP * len(firsts)

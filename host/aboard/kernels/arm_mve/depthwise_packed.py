@@ -18,11 +18,8 @@ from aboard.kernels.arm_mve.conv2d_four_pixels import aligned
 from aboard.kernels.arm_mve.epilogue import EpilogueForm, EpilogueMve
 from aboard.kernels.arm_mve.packed_layer import (
     BLOCK,
-    CALL,
     GROUP,
     MOST_SCATTER,
-    PACK,
-    PART,
     RESULTS,
     ImageAxis,
     PackedGeometry,
@@ -46,13 +43,11 @@ MOST_PARTS = 16
 #: Largest stride along words.
 MOST_STRIDE = _MAX_STEP // (4 * BLOCK)
 
-#: Instructions per channel and line outside of groups in stripes, where results are found anew for each.
-_CALL_IN_STRIPES = 20
-
 #: Lines of an image that are packed together, and the largest offsets between its pixels and between its lines.
 _STRIPS, _MOST_APART, _MOST_ADVANCE = 3, 508, 4095
 
-#: Channels that are packed at once for less scratch, pixels along then, and most pixels across with padding.
+#: Channels that are packed at once for less scratch; if all lines are packed together, pixels along then, and most
+#: pixels across with padding.
 FEW, _FEW_ALONG, _FEW_ACROSS = 4, range(4, 256), 7
 
 #: Bytes of an instruction.
@@ -224,46 +219,27 @@ def in_stripes(node: Node, y: View) -> PackedGeometry | None:
     return next((replace(g, in_parts=True) for g in fitting), None)
 
 
-def growth(node: Node, found: PackedGeometry, rows: int) -> float:
-    """Returns the work of stripes of a number of rows, as a factor of the work of the whole image by their function.
-
-    Args:
-        node: A depthwise convolution.
-        found: The geometry that computes the whole image.
-        rows: Rows of a stripe.
-    """
-    striped = in_stripes(node, View.whole(node.output.shape, 1))
-    if striped is None:
-        return 1.0
-    whole = found if found.function == striped.function else striped
-    stripes, last = divmod(node.output.shape[1], rows)
-    work = stripes * _work(striped, rows, _CALL_IN_STRIPES) + _work(striped, last, _CALL_IN_STRIPES)
-    return work / _work(whole, whole.across.outputs, CALL)
-
-
-def _work(found: PackedGeometry, lines: int, call: int) -> float:
-    """Returns the instructions per channel of some lines of an image, with packing."""
-    pairs, single = divmod(lines, found.lines)
-    groups = pairs * found.groups(found.lines) + single * found.groups(1)
-    each = GROUP[found.packing] + (math.prod(found.parts) * PART if found.packing is Packing.PARTS else 0)
-    packed = (pairs + single) * found.strips * found.places * PACK / BLOCK
-    return groups * each + (pairs + single) * call + packed
-
-
 def words(found: PackedGeometry, x: View, *, few: bool) -> int:
     """Returns the channels that are packed at once: 16, or all if a vector holds several pixels.
 
     Args:
         found: A geometry; in stripes, packed in parts.
         x: View of the operand.
-        few: True for the least scratch: four channels, if all lines are packed together.
+        few: True for the least scratch: four channels, where a kernel can.
     """
-    pixels = min(found.along.inputs, found.places - found.along.pad)
-    across = found.across.pad + found.across.inputs
-    if few and in_columns(found, x) and pixels in _FEW_ALONG and across <= _FEW_ACROSS:
+    if few and _may_be_few(found, x):
         return FEW
     several = x.channels in (1, 2, 4, 8) and x.pixel_stride == x.channels
     return x.channels if several and found.along.number == 1 and found.packing is not Packing.ONE_AXIS else BLOCK
+
+
+def _may_be_few(found: PackedGeometry, x: View) -> bool:
+    """True if four channels can be packed at once: of all lines together, or of a strip."""
+    pixels = min(found.along.inputs, found.places - found.along.pad)
+    if in_columns(found, x):
+        return pixels in _FEW_ALONG and found.across.pad + found.across.inputs <= _FEW_ACROSS
+    fours = x.channels > FEW and x.channels % FEW == 0 and pixels >= FEW
+    return found.packing is not Packing.ONE_AXIS and fours and aligned(x)
 
 
 def params(
