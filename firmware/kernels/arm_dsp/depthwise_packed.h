@@ -28,6 +28,7 @@ typedef struct {
     int32_t pairs;           /**< Words of a channel in a phase of a row. */
     int32_t sums;            /**< Sums of a block: 1 to ABOARD_DSP_PACKED_SUMS. */
     int32_t blocks;          /**< Blocks of a row in which every sum has two results. */
+    int32_t apart;           /**< 1: the first block has code of its own, for 2 blocks or more; 0: code of the loop. */
     int32_t rest;            /**< Sums of the last block: 1 to ABOARD_DSP_PACKED_SUMS. */
     int32_t zero_point;      /**< Zero point of the input. */
     int32_t single_rounding; /**< 1: results by a single rounding; 0: by a double rounding. */
@@ -177,7 +178,12 @@ ABOARD_INLINE void aboard_depthwise_conv2d_packed_row(const aboard_depthwise_con
                                                       aboard_dsp_packed_job_t *job) {
     int32_t part = 0;
     int32_t done = 0;
-    for (int32_t block = 0; block < p->blocks; ++block) {
+    if (p->apart) {
+        /* The only block with a result less: its loop keeps fewer values on the stack without it. */
+        aboard_depthwise_conv2d_packed_block(p, job, &part, p->sums, done, false);
+        done += 2 * p->sums;
+    }
+    for (int32_t block = p->apart; block < p->blocks; ++block) {
         aboard_depthwise_conv2d_packed_block(p, job, &part, p->sums, done, false);
         done += 2 * p->sums;
     }

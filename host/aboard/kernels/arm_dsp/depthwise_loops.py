@@ -25,6 +25,10 @@ _FEW_ROWS = {(1, 1): (147, 173, 82, 10.2, 18), (1, 2): (114, 110, 13, 38.4, 13),
 #: product of two words, and a result.
 _CLEARED, _PACKED, _PACKED_CHANNEL, _TAPS, _PRODUCT, _PACKED_RESULT = 15, 12.3, 31, 5.7, 1.85, 11.7
 
+#: What a row of a channel in a phase takes longer if its first block is computed in the loop of all blocks; of two
+#: blocks with double rounding, whose sums then lie on the stack.
+_FIRST_IN_LOOP, _TWO_IN_LOOP = 50, 120
+
 #: ABOARD_DSP_PACKED_TOGETHER of `arm_dsp/packed_taps.h`.
 _TOGETHER = 3
 
@@ -90,6 +94,19 @@ def of_packed(node: Node, strip: int, pairs: int, sums: int, blocks: int) -> int
     row = dilation * height * (_TAPS * groups + _PRODUCT * sums * sum(taps)) + _PACKED_RESULT * cols
     filled = words * (_CLEARED * cleared + _PACKED * copied)
     return round(images * (filled + channels * (_PACKED_CHANNEL * strips + rows * row)))
+
+
+def first_block_in_loop(node: Node, blocks: int, *, single: bool) -> int:
+    """Returns what packed pixels take longer if the first block of a row has no code of its own.
+
+    Args:
+        node: A depthwise convolution.
+        blocks: Blocks of a row in which every sum has two results.
+        single: True for results by a single rounding.
+    """
+    images, rows, _, channels = node.output.shape
+    more = 0 if blocks < 2 else _TWO_IN_LOOP if blocks == 2 and not single else _FIRST_IN_LOOP
+    return more * images * rows * channels * attributes(node).dilations[1]
 
 
 def _span(node: Node, rows: int) -> int:

@@ -14,7 +14,7 @@ from typing_extensions import override
 from aboard.ir import Array, Node
 from aboard.ir.numerics import Int64, wrap32
 from aboard.kernels import weights as packing
-from aboard.kernels.arm_dsp.depthwise_loops import of_packed
+from aboard.kernels.arm_dsp.depthwise_loops import first_block_in_loop, of_packed
 from aboard.kernels.contract import (
     ConstantArg,
     InputArg,
@@ -29,6 +29,7 @@ from aboard.kernels.contract import (
 from aboard.kernels.portable.depthwise_conv2d import params_of_shape
 from aboard.kernels.registry import implements
 from aboard.kernels.requantisation import RequantisedLayer, requantised
+from aboard.kernels.select.price import flash_price
 from aboard.kernels.strips import InStrips
 from aboard.kernels.view import View
 from aboard.ops import depthwise_conv2d as op
@@ -49,6 +50,9 @@ _UPPER_FIELD = 64 - 2 * FIELD
 #: Largest size of copied rows in bytes; rows at the border of two strips are copied twice.
 _BUFFER_BYTES = 2560
 
+#: Bytes of the code of a block in a phase of the dilation, and of each word of taps of a window in it.
+_BLOCK_CODE, _WORD_CODE = 40, 28
+
 #: Fewest rows of a strip, unless the result has fewer.
 _LEAST_STRIP = 2
 
@@ -61,6 +65,7 @@ class DspPackedS8(InStrips):
     """int8: several pixels of a row at once, two pixels and two taps in one product."""
 
     name = "dsp_packed_s8"
+    prices_code = True
     keys = frozenset({"arm_dsp"})
     strips = 2, 4, 8
 
@@ -97,12 +102,14 @@ class DspPackedS8(InStrips):
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
         x, y = packing.view(inputs), outputs[0]
         fields = _fields(node)
+        looped, apart = self._first_block(node, fields.layer, target)
         strip = min(self.rows(node), y.stripe_height or y.rows)
         params = {
             "shape": params_of_shape(node, x, y),
             "strip": strip,
             "pairs": _pairs(node),
             **_blocks(node),
+            "apart": apart,
             "zero_point": node.input(INPUT).quant.zero_point,
             **fields.layer.params,
         }
@@ -118,12 +125,20 @@ class DspPackedS8(InStrips):
                 ScratchArg(Scratch(_span(node, strip) * _pitch(node)), "int32_t *"),
             ),
             rows=y.rows,
-            code_variant=" ".join(f"{name}={value}" for name, value in _variant(node, fields.layer).items()),
+            code_variant=" ".join(f"{name}={value}" for name, value in _variant(node, fields.layer, apart).items()),
             slow_epilogue=not fields.layer.is_single_rounding,
-            loops=self.work(node, self.rows(node)),
+            loops=self.work(node, self.rows(node)) + looped,
             # One shared function for all geometries would compute addresses and counts at run time.
             code_key=repr(params),
         )
+
+    def _first_block(self, node: Node, layer: RequantisedLayer, target: Target) -> tuple[int, int]:
+        """Returns the work that a loop of all blocks adds, and 1 if the first block has code of its own instead."""
+        blocks = _blocks(node)["blocks"]
+        more = first_block_in_loop(node, blocks, single=layer.is_single_rounding)
+        code = attributes(node).dilations[1] * (_BLOCK_CODE + _WORD_CODE * _window_words(node))
+        apart = int(more > flash_price(target, self.inference) * code)
+        return 0 if apart else more, apart
 
 
 @dataclass(frozen=True)
@@ -256,13 +271,17 @@ def _strip(node: Node) -> int:
     return -(-height // -(-height // most))
 
 
-def _variant(node: Node, layer: RequantisedLayer) -> dict[str, int]:
-    """Returns the parameters by which the code of a row differs."""
+def _window_words(node: Node) -> int:
+    """Returns the words of taps of a window."""
     stride, (height, width) = attributes(node).strides[1], window(node)
-    words = sum(-(-len(range(phase, width, stride)) // 2) for phase in range(stride))
+    return height * sum(-(-len(range(phase, width, stride)) // 2) for phase in range(stride))
+
+
+def _variant(node: Node, layer: RequantisedLayer, apart: int) -> dict[str, int]:
+    """Returns the parameters by which the code of a row differs."""
     return {
         "single_rounding": int(layer.is_single_rounding),
-        "words": height * words,
-        "blocks": min(_blocks(node)["blocks"], 1),
+        "words": _window_words(node),
+        "blocks": min(_blocks(node)["blocks"], 1) + apart,
         "rest": _blocks(node)["rest"],
     }

@@ -35,15 +35,17 @@ from aboard.target import Target
 #: Channels computed at once, and ABOARD_DSP_LINE_BUFFER_SHIFT of `arm_dsp/line_buffer.h`.
 CHANNELS, LINE_SHIFT = 4, 2
 
-#: Work in multiply-accumulates: of a pixel, of finding the pixel of a tap, of four channels, and of a tap of these.
-_PIXEL, _FOUND, _BLOCK, _TAP = 10, 3, 11, 4
+#: Cycles of Cortex-M4: to find the pixel of a tap without and with padding, of four channels, and of a tap of these; of
+#: four channels, and of a pixel, if the last four channels contain some of the four before.
+_FOUND, _FOUND_PADDED, _BLOCK, _TAP, _PARTIAL, _PARTIAL_PIXEL = 11, 21, 45, 15.5, 6.5, 14
 
-#: Likewise of code of -opt=speed, whose loops over the taps are unrolled; a pixel without and with padding.
-_FAST_PIXEL, _FAST_PADDED, _FAST_BLOCK, _FAST_TAP = 6, 14, 14, 3.45
+#: Likewise of code of -opt=speed, whose loops over the taps are unrolled: of a pixel without and with padding, to find
+#: the pixel of a tap, of four channels, and of a tap of these.
+_FAST_PIXEL, _FAST_PADDED, _FAST_FOUND, _FAST_BLOCK, _FAST_TAP = 19, 45, 4, 48, 15
 
 #: Likewise of four channels of windows of one tap, whose pixels need not be found; with -opt=speed less if all are
 #: whole fours.
-_SINGLE, _FAST_SINGLE = 14, 12
+_SINGLE, _FAST_SINGLE = 52, 46
 
 
 @implements
@@ -127,12 +129,14 @@ def _loops(node: Node, target: Target) -> int:
 
 def of_pixel(taps: int, channels: int, *, padded: bool, fast: bool) -> float:
     """Returns the work of a pixel; `fast` is true for code of `-opt=speed`."""
-    blocks = -(-channels // CHANNELS)
+    blocks, partial = -(-channels // CHANNELS), channels % CHANNELS > 0
     if taps == 1:
-        return blocks * (_FAST_SINGLE if fast and channels % CHANNELS == 0 else _SINGLE)
+        return blocks * (_FAST_SINGLE if fast and not partial else _SINGLE)
     if fast:
-        return (_FAST_PADDED if padded else _FAST_PIXEL) + blocks * (_FAST_BLOCK + _FAST_TAP * taps)
-    return _PIXEL + _FOUND * taps + blocks * (_BLOCK + _TAP * taps)
+        found = (_FAST_PADDED if padded else _FAST_PIXEL) + _FAST_FOUND * taps
+        return found + blocks * (_FAST_BLOCK + _FAST_TAP * taps)
+    found = (_FOUND_PADDED if padded else _FOUND) * taps + _PARTIAL_PIXEL * partial
+    return found + blocks * (_BLOCK + _PARTIAL * partial + _TAP * taps)
 
 
 def _layer(node: Node) -> RequantisedLayer:
