@@ -22,11 +22,9 @@ from support import models
 
 BOARD = "arm/mps2_an386"
 
-pytestmark = pytest.mark.skipif(models.path("kws") is None, reason="kws is not here")
-
 
 def compiled(tuning: Any = DEFAULTS, **options: Any) -> Module:
-    return compile_model(models.path("kws"), board=BOARD, tuning=tuning, **options)
+    return compile_model(models.path(models.SHIPPED), board=BOARD, tuning=tuning, **options)
 
 
 @pytest.fixture(scope="module")
@@ -82,15 +80,15 @@ def test_the_cascades_that_the_search_finds_give_the_same_code(searched: Module)
 def test_other_cascades_and_heights_give_other_code(searched: Module) -> None:
     plain = compiled(given_cascades(searched, "none"))
     assert not plain.schedule().program.assignment.cascades
-    high = compiled(given_cascades(searched, "0-7:4"))
+    high = compiled(given_cascades(searched, "0-2:4"))
     (cascade,) = high.schedule().program.assignment.cascades
     assert {cascade.stripe_height(node) for node in cascade.nodes} == {4}
-    assert [len(cascade.nodes), high.manifest.nodes[7].cascade, high.manifest.nodes[8].cascade] == [8, 0, None]
+    assert [len(cascade.nodes), high.manifest.nodes[2].cascade, high.manifest.nodes[3].cascade] == [3, 0, None]
 
 
 def test_nodes_that_cannot_be_a_cascade_are_refused(searched: Module) -> None:
-    with pytest.raises(CapacityError, match=r"kws: cascades, got 0-12, expected nodes that kernels compute row by row"):
-        compiled(given_cascades(searched, "0-12"))
+    with pytest.raises(CapacityError, match=r"digits: cascades, got 0-6, expected nodes that kernels compute row by row"):
+        compiled(given_cascades(searched, "0-6"))
 
 
 @pytest.mark.parametrize("text", ["0-99", "some", "4-2"])
@@ -103,8 +101,8 @@ def test_what_names_no_nodes_is_refused(searched: Module, text: str) -> None:
 
 def test_the_code_may_be_copied_to_ram(searched: Module) -> None:
     moved = compiled(given_cascades(searched, "searched", code="ram"))
-    assert "#define ABOARD_CODE_IN_RAM\n" in moved.files["src/kws.c"]
-    assert "ABOARD_CODE_IN_RAM" not in searched.files["src/kws.c"]
+    assert "#define ABOARD_CODE_IN_RAM\n" in moved.files["src/digits.c"]
+    assert "ABOARD_CODE_IN_RAM" not in searched.files["src/digits.c"]
     code = (searched.manifest.flash_predicted_bytes or 0) - searched.manifest.weights_bytes
     assert (searched.manifest.copied_bytes, moved.manifest.copied_bytes) == (0, code)
 
@@ -122,7 +120,7 @@ def test_the_code_may_be_copied_to_ram(searched: Module) -> None:
 def test_code_is_copied_only_to_memory_that_every_core_runs_from(
     board: str, code: tuple[str, ...], weights: bool
 ) -> None:
-    module = compile_model(models.path("kws"), board=board, tuning=DEFAULTS)
+    module = compile_model(models.path(models.SHIPPED), board=board, tuning=DEFAULTS)
     knobs = {knob.name: knob.values for knob in part(module).space.alternatives[0]}
     assert knobs["code"] == code
     assert has_data_memory(module.target) is weights
@@ -134,6 +132,7 @@ def test_a_target_without_points_asks_no_part(searched: Module) -> None:
     assert not tunable.may_tune(Target("c -mcpu=cortex-m4"), Recorded({}))
 
 
+@pytest.mark.skipif(models.path("wake_vad") is None, reason="wake_vad is not here")
 def test_a_model_with_state_has_a_schedule_to_tune_too() -> None:
     plain = compile_model(models.path("wake_vad"), board=BOARD, tuning=DEFAULTS)
     assert plain.schedule().program.graph.states
