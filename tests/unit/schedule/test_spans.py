@@ -87,7 +87,9 @@ def test_other_cascades_and_heights_give_other_code(searched: Module) -> None:
 
 
 def test_nodes_that_cannot_be_a_cascade_are_refused(searched: Module) -> None:
-    with pytest.raises(CapacityError, match=r"digits: cascades, got 0-6, expected nodes that kernels compute row by row"):
+    with pytest.raises(
+        CapacityError, match=r"digits: cascades, got 0-6, expected nodes that kernels compute row by row"
+    ):
         compiled(given_cascades(searched, "0-6"))
 
 
