@@ -118,7 +118,7 @@ def test_a_first_layer_of_keyword_spotting_costs_less(core: str, opt: str) -> No
 
 def test_one_change_may_bring_the_code_that_makes_another() -> None:
     layers = [
-        SingleLayer("depthwise_conv2d", 1, 9, (24, 24), (2, 3), (2, 2)),
+        SingleLayer("depthwise_conv2d", 1, 9, (20, 20), (2, 3), (2, 2)),
         SingleLayer("depthwise_conv2d", 1, 8, (49, 10), (10, 8), (2, 2)),
     ]
     alone = aboard.compile(model(layers[:1]), target="c -mcpu=cortex-m4", name="model")
