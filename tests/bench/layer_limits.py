@@ -92,5 +92,8 @@ def _compared(layers: Sequence[SingleLayer], core: str, at_once: int) -> list[Co
         return counted(of, core, plain=plain, opt=opt, at_once=at_once)
 
     chosen, plain, fastest = in_images(layers), in_images(layers, plain=True), in_images(layers, opt="speed")
-    fours = in_images([layer.of_fours() for layer in layers], opt="speed")
+    others = [layer.of_fours() for layer in layers]
+    unlike = [other for layer, other in zip(layers, others, strict=True) if other != layer]
+    counted_fours = iter(in_images(unlike, opt="speed"))
+    fours = [same if same.layer == other else next(counted_fours) for same, other in zip(fastest, others, strict=True)]
     return [Compared(*each) for each in zip(chosen, plain, fastest, fours, strict=True)]

@@ -65,8 +65,7 @@ class Execution:
         )
 
     def _replies(self, data: Sequence[bytes], count: int, within_s: float | None) -> list[RunReply]:
-        info = self._connection.infos[self._number]
-        at_once = count if info.inputs_kept or info.inputs_restored else 1
+        at_once = count if self._keeps_inputs else 1
         until = None if within_s is None else time.monotonic() + within_s
         replies: list[RunReply] = []
         with self._connection.guard():
@@ -83,8 +82,9 @@ class Execution:
         saved = self._state.save()
         run = self.infer(inputs)
         self._state.restore(saved)
+        again = () if self._keeps_inputs else self._encode(inputs)
         with self._connection.guard():
-            self._run(RunRequest(self._number, flags=RunFlag.PROFILE), self._encode(inputs))
+            self._run(RunRequest(self._number, flags=RunFlag.PROFILE), again)
             ticks = self._connection.client.node_ticks(len(nodes))
         pairs = enumerate(zip(nodes, ticks, strict=True))
         times = (NodeTime(index, node, self._connection.duration(count)) for index, (node, count) in pairs)
@@ -142,6 +142,12 @@ class Execution:
         if not isinstance(index, int) or not 0 <= index < len(names):
             raise InputError(f"{self._manifest.name}: unknown node {node!r}. {did_you_mean(str(node), names)}")
         return index
+
+    @property
+    def _keeps_inputs(self) -> bool:
+        """True if the inputs of a run serve the next one too, so that they need not be written again."""
+        info = self._connection.infos[self._number]
+        return info.inputs_kept or info.inputs_restored
 
     def _encode(self, inputs: Inputs) -> list[bytes]:
         return tensor_io.encode(inputs, self._manifest.inputs, self._manifest.name)

@@ -14,6 +14,7 @@ from aboard.errors import (
     WrongModelError,
 )
 from aboard.rpc import framing
+from aboard.rpc.client import Client
 from aboard.rpc.exchange import Timing
 from aboard.rpc.messages import Type
 from aboard.transports.loopback import LoopbackTransport
@@ -92,6 +93,22 @@ def test_profile_times_every_node(has: int) -> None:
     assert lines[1].split() == ["#", "node", "op", "instructions", "share", "MACs"]
     assert lines[3].split() == ["0", "add", "add", "800", "33.3", "%", "24"]
     assert lines[7].split() == ["whole", "run", "400"]
+
+
+@pytest.mark.parametrize(("has", "times"), [(ALL, 1), (ALL & ~INPUT_COPY, 2)])
+def test_a_profile_writes_the_inputs_again_if_a_run_changes_them(
+    has: int, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written, write_input = list[int](), Client.write_input
+
+    def noted(client: Client, model: int, index: int, data: bytes) -> None:
+        written.append(index)
+        write_input(client, model, index, data)
+
+    monkeypatch.setattr(Client, "write_input", noted)
+    with attach(FakeDevice(has=has)) as device:
+        device.profile(INPUTS, model="adder")
+    assert written == [0, 1] * times
 
 
 def test_a_profile_without_an_emulator_is_timed() -> None:
