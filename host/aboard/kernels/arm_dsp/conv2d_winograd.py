@@ -9,6 +9,7 @@ exact modulo 2**32, so that four times the sum of a result must fit int32, and n
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -60,18 +61,44 @@ _TRANSFORMATION = np.array([[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]])
 _FACTOR = 4
 
 
+@dataclass(frozen=True)
+class TileCycles:
+    """Cycles of two tiles on Cortex-M4.
+
+    Attributes:
+        product: Of a product of channels.
+        result: For each channel of the result.
+        input: For each channel of the operand.
+        both: For both tiles.
+    """
+
+    product: int
+    result: int
+    input: int
+    both: int = 0
+
+
 class WinogradTiles(Convolution):
     """int8, 3x3: two tiles side by side, and four channels at once.
 
     Attributes:
         height: Rows of results of a tile.
         results: Columns of results of two tiles.
+        cycles: What two tiles take.
     """
 
     exact = True
     keys = frozenset({"arm_dsp"})
     height: ClassVar[int]
     results: ClassVar[int]
+    cycles: ClassVar[TileCycles]
+
+    def work(self, node: Node) -> int:
+        """Returns the work of all pairs of tiles, whose results may partly be computed for nothing."""
+        images, rows, cols, count = node.output.shape
+        inputs, channels, each = depth(node), -(-count // CHANNELS) * CHANNELS, self.cycles
+        pairs = images * -(-rows // self.height) * -(-cols // self.results)
+        return pairs * (each.product * inputs * channels + each.result * channels + each.input * inputs + each.both)
 
     @override
     def row_wise(self, node: Node) -> RowWise:
@@ -100,6 +127,7 @@ class DspWinogradS8(WinogradTiles):
 
     name = "dsp_winograd_s8"
     height, results = HEIGHT, RESULTS
+    cycles = TileCycles(product=32, result=280, input=115, both=460)
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
@@ -143,6 +171,7 @@ class DspWinogradS8(WinogradTiles):
             rows=y.rows,
             code_variant=f"single_rounding={int(layer.is_single_rounding)} steps={steps(depth(node))}",
             slow_epilogue=not layer.is_single_rounding,
+            loops=self.work(node),
         )
 
 

@@ -15,7 +15,16 @@ from typing_extensions import override
 from aboard.ir import Node
 from aboard.kernels.arm_dsp import dot
 from aboard.kernels.arm_dsp.conv2d_blocks import CHANNELS
-from aboard.kernels.arm_dsp.conv2d_winograd import TILES, WinogradTiles, depth, layer_of, packed, refusal, steps
+from aboard.kernels.arm_dsp.conv2d_winograd import (
+    TILES,
+    TileCycles,
+    WinogradTiles,
+    depth,
+    layer_of,
+    packed,
+    refusal,
+    steps,
+)
 from aboard.kernels.contract import (
     ConstantArg,
     InputArg,
@@ -47,9 +56,6 @@ _TRANSFORMATION = np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1,
 #: What sums are multiplied by, and what is left of it behind a product with the inverse of 9.
 _FACTOR, _LEFT = 576, 64
 
-#: Cycles of two tiles on Cortex-M4: of a product of channels, for each channel of the result, and of the operand.
-_PRODUCT, _RESULT, _INPUT = 72, 740, 440
-
 
 @implements
 class DspWinograd4x4S8(WinogradTiles):
@@ -57,6 +63,7 @@ class DspWinograd4x4S8(WinogradTiles):
 
     name = "dsp_winograd_4x4_s8"
     height, results = HEIGHT, RESULTS
+    cycles = TileCycles(product=72, result=740, input=440)
 
     @override
     def refuses(self, node: Node, target: Target) -> str | None:
@@ -91,13 +98,5 @@ class DspWinograd4x4S8(WinogradTiles):
             rows=y.rows,
             code_variant=f"single_rounding={int(layer.is_single_rounding)} steps={steps(depth(node))}",
             slow_epilogue=not layer.is_single_rounding,
-            loops=_loops(node),
+            loops=self.work(node),
         )
-
-
-def _loops(node: Node) -> int:
-    """Returns the work of all pairs of tiles, whose results may partly be computed for nothing."""
-    images, rows, cols, count = node.output.shape
-    inputs, channels = depth(node), -(-count // CHANNELS) * CHANNELS
-    pairs = images * -(-rows // HEIGHT) * -(-cols // RESULTS)
-    return pairs * (_PRODUCT * inputs * channels + _RESULT * channels + _INPUT * inputs)
