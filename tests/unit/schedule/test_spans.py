@@ -134,9 +134,9 @@ def test_a_target_without_points_asks_no_part(searched: Module) -> None:
     assert not tunable.may_tune(Target("c -mcpu=cortex-m4"), Recorded({}))
 
 
-@pytest.mark.skipif(models.path("wake_vad") is None, reason="wake_vad is not here")
-def test_a_model_with_state_has_a_schedule_to_tune_too() -> None:
-    plain = compile_model(models.path("wake_vad"), board=BOARD, tuning=DEFAULTS)
+@pytest.mark.parametrize("model", models.available(["wake_vad"]))
+def test_a_model_with_state_has_a_schedule_to_tune_too(model: str) -> None:
+    plain = compile_model(models.path(model), board=BOARD, tuning=DEFAULTS)
     assert plain.schedule().program.graph.states
-    again = compile_model(models.path("wake_vad"), board=BOARD, tuning=given_cascades(plain, "none"))
+    again = compile_model(models.path(model), board=BOARD, tuning=given_cascades(plain, "none"))
     assert not again.schedule().program.assignment.cascades
