@@ -21,9 +21,9 @@ _NARROW_COPIED, _NARROW_CHANNEL, _NARROW_ROWS = 6, 66, {1: 40, 2: 49.5, 3: 66, 4
 #: pixels, a result of each row, and a pixel of a row outside of the image.
 _FEW_ROWS = {(1, 1): (147, 173, 82, 10.2, 18), (1, 2): (114, 110, 13, 38.4, 13), (2, 1): (224, 228, 17, 27.2, 31)}
 
-#: Packed pixels: a word that is made padding, a word that is copied, a channel of a strip, a group of words of taps, a
-#: product of two words, and a result.
-_CLEARED, _PACKED, _PACKED_CHANNEL, _TAPS, _PRODUCT, _PACKED_RESULT = 15, 12.3, 31, 5.7, 1.85, 11.7
+#: Packed pixels: a word that is made padding, four channels of a row that is copied, a word of it, a channel of a strip, a
+#: group of words of taps, a product of two words, and a result.
+_CLEARED, _PACKED_ROW, _PACKED, _PACKED_CHANNEL, _TAPS, _PRODUCT, _PACKED_RESULT = 16, 24, 16, 59, 1, 2.3, 10
 
 #: What a row of a channel in a phase takes longer if its first block is computed in the loop of all blocks; of two
 #: blocks with double rounding, whose sums then lie on the stack.
@@ -92,7 +92,7 @@ def of_packed(node: Node, strip: int, pairs: int, sums: int, blocks: int) -> int
     taps = [-(-len(range(phase, width, stride)) // 2) for phase in range(min(stride, width))]
     groups = blocks * sum(-(-count // _TOGETHER) for count in taps)
     row = dilation * height * (_TAPS * groups + _PRODUCT * sums * sum(taps)) + _PACKED_RESULT * cols
-    filled = words * (_CLEARED * cleared + _PACKED * copied)
+    filled = _CLEARED * words * cleared + (_PACKED_ROW + _PACKED * words) * copied
     return round(images * (filled + channels * (_PACKED_CHANNEL * strips + rows * row)))
 
 
