@@ -15,10 +15,10 @@ import pytest
 
 import aboard
 from aboard.boards import cpu as cpus
-from aboard.compiler import fitting
 from aboard.errors import CapacityError
 from aboard.kernels.contract import Implementation, KernelCall
 from aboard.kernels.select import strategy
+from aboard.schedule import aims
 from support import models, oracle, stripe_models
 from support.channel_models import ChannelModel
 from support.examples import either
@@ -99,7 +99,7 @@ def in_less_scratch(explained: strategy.Explanation) -> Implementation | None:
 def test_stripes_that_pack_four_channels(
     size: tuple[int, int], channels: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fitting, "MOST_INSTRUCTIONS", 2.0)
+    monkeypatch.setattr(aims, "MOST_INSTRUCTIONS", 2.0)
     data = stripe_models.chain(channels, size, channels)
     with strategy.forced(in_less_scratch):
         module = aboard.compile(data, target=f"{BOARD} -opt=size", name="s")
@@ -118,7 +118,7 @@ def test_stripes_that_pack_columns_and_overwrite_their_operands(
     toolchain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Some layers fill no groups of results.
-    monkeypatch.setattr(fitting, "MOST_INSTRUCTIONS", 2.0)
+    monkeypatch.setattr(aims, "MOST_INSTRUCTIONS", 2.0)
     data = [stripe_models.chain(number, *image) for number, image in enumerate(IMAGES)]
     with strategy.forced(in_less_scratch):
         modules = [aboard.compile(each, target=f"{BOARD} -opt=size", name=f"s{i}") for i, each in enumerate(data)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from aboard import boards
 from aboard.boards.board import Board
-from aboard.compiler import fitting
+from aboard.compiler import budgets, fitting
 from aboard.errors import AboardError, CapacityError
 from aboard.ir import Graph
 from aboard.target import Target
@@ -30,7 +30,7 @@ def advised(graph: Graph, target: Target, error: CapacityError) -> CapacityError
     tries = [f"{options} ({needed} bytes)" for options, needed in _helping(graph, target, least)]
     tries += [f"{board.id} ({board.ram_bytes} bytes of RAM)" for board in _larger_boards(target, least)]
     also = f"try {', '.join(tries)}" if tries else "take a smaller model"
-    return fitting.too_little_ram(graph.name, target.ram_max, least, also)
+    return budgets.too_little_ram(graph.name, target.ram_max, least, also)
 
 
 def _helping(graph: Graph, target: Target, least: int) -> list[tuple[str, int]]:

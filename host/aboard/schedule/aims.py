@@ -8,6 +8,10 @@ from aboard.schedule.buffers import BufferAssignment
 from aboard.schedule.lowering import Calls
 from aboard.target import Target
 
+#: Largest number of instructions with `-opt=size`, as a factor of those with `-opt=balanced`, as predicted, on cores
+#: where the latter has no cascades because they take long (`is_plain_by_default`).
+MOST_INSTRUCTIONS = 1.1
+
 #: Largest RAM of a schedule with fewer stripes, as a factor of the least RAM.
 SLACK = 1.05
 
@@ -19,6 +23,7 @@ class Aim(Enum):
         LEAST: The least RAM found, whatever the number of stripes.
         NEAR_LEAST: The fewest stripes among schedules with hardly more RAM than the least (`SLACK`).
         WITHIN: The fewest stripes within `-ram-max`.
+        LIMITED: The least RAM found for a limited number of instructions.
         PLAIN: No cascades, which is fastest.
         TUNED: The cascades that a tuning names.
     """
@@ -26,6 +31,7 @@ class Aim(Enum):
     LEAST = auto()
     NEAR_LEAST = auto()
     WITHIN = auto()
+    LIMITED = auto()
     PLAIN = auto()
     TUNED = auto()
 
@@ -75,6 +81,7 @@ def rule(
         Aim.LEAST: "the least RAM found",
         Aim.NEAR_LEAST: f"the fewest stripes within {100 * (SLACK - 1):.0f} % of the least RAM found",
         Aim.WITHIN: f"the fewest stripes within -ram-max={target.ram_max}",
+        Aim.LIMITED: f"the least RAM found for at most {100 * (MOST_INSTRUCTIONS - 1):.0f} % more instructions",
         Aim.PLAIN: "no cascades, which is fastest",
         Aim.TUNED: "the cascades that aboard tune found",
     }[taken]

@@ -165,10 +165,16 @@ class Calls:
             return None
         return self._with(least, roll=self.roll)
 
-    def _with(self, implementations: Mapping[Node, Implementation], *, roll: bool) -> Calls:
+    def for_target(self, target: Target) -> Calls:
+        """Returns the same for a target whose code is the same."""
+        return self._with(self.implementations, roll=self.roll, target=target)
+
+    def _with(
+        self, implementations: Mapping[Node, Implementation], *, roll: bool, target: Target | None = None
+    ) -> Calls:
         return Calls(
             implementations,
-            self.target,
+            target or self.target,
             roll=roll,
             cascades=self.cascades,
             code_in_ram=self.code_in_ram,

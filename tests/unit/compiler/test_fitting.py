@@ -13,11 +13,12 @@ import pytest
 
 import aboard
 from aboard.base.manifest import Manifest
-from aboard.compiler import fitting
+from aboard.compiler import budgets, fitting
 from aboard.compiler.scheduled import Scheduled
 from aboard.errors import CapacityError
 from aboard.ir import Graph
 from aboard.kernels.select import code_size
+from aboard.schedule import aims
 from aboard.schedule.aims import Aim
 from aboard.target import Target
 from support import layer_shapes, models, zoo
@@ -72,13 +73,26 @@ def test_with_helium_size_has_low_stripes_where_they_take_little_longer(model: s
     taken = size.schedule()
     assert taken.aim is Aim.LEAST
     assert any(cascade.minimise_ram for cascade in taken.program.assignment.cascades)
-    assert taken.instructions <= fitting.MOST_INSTRUCTIONS * balanced.schedule().instructions
+    assert taken.instructions <= aims.MOST_INSTRUCTIONS * balanced.schedule().instructions
     assert size.manifest.ram_bytes == 14080
     assert "the least RAM found, with kernels of less scratch (with the kernels of -opt=balanced" in size.trade().rule
 
 
+def test_with_helium_size_has_the_least_ram_for_a_tenth_more_instructions() -> None:
+    size, balanced = (
+        aboard.compile(models.read(models.SHIPPED), target=f"c -mcpu=cortex-m55 -opt={opt}", name="model")
+        for opt in ("size", "balanced")
+    )
+    taken = size.schedule()
+    assert taken.aim is Aim.LIMITED
+    assert taken.instructions <= aims.MOST_INSTRUCTIONS * balanced.schedule().instructions
+    assert size.manifest.ram_bytes == 1920
+    assert "the least RAM found for at most 10 % more instructions" in size.trade().rule
+    assert "-ram-max" not in size.files["src/model.c"]
+
+
 def test_a_schedule_that_does_not_fit_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, within_flash = list[Aim](), fitting._within_flash
+    asked, within_flash = list[Aim](), budgets.within_flash
 
     def without_low_stripes(graph: Graph, target: Target, aim: Aim, *more: Any, **options: Any) -> Scheduled:
         asked.append(aim)
@@ -86,7 +100,7 @@ def test_a_schedule_that_does_not_fit_hides_no_other(monkeypatch: pytest.MonkeyP
             raise CapacityError("too much flash")
         return within_flash(graph, target, aim, *more, **options)
 
-    monkeypatch.setattr(fitting, "_within_flash", without_low_stripes)
+    monkeypatch.setattr(budgets, "within_flash", without_low_stripes)
     size, balanced = (compiled("many_ops", "cortex-m55", f"-opt={opt}") for opt in ("size", "balanced"))
     assert Aim.LEAST in asked
     assert size.ram_bytes < balanced.ram_bytes

@@ -21,8 +21,8 @@ _NARROW_COPIED, _NARROW_CHANNEL, _NARROW_ROWS = 6, 66, {1: 40, 2: 49.5, 3: 66, 4
 #: pixels, a result of each row, and a pixel of a row outside of the image.
 _FEW_ROWS = {(1, 1): (147, 173, 82, 10.2, 18), (1, 2): (114, 110, 13, 38.4, 13), (2, 1): (224, 228, 17, 27.2, 31)}
 
-#: Packed pixels: a word that is made padding, four channels of a row that is copied, a word of it, a channel of a strip, a
-#: group of words of taps, a product of two words, and a result.
+#: Packed pixels: a word that is made padding, four channels of a row that is copied, a word of it, a channel of a
+#: strip, a group of words of taps, a product of two words, and a result.
 _CLEARED, _PACKED_ROW, _PACKED, _PACKED_CHANNEL, _TAPS, _PRODUCT, _PACKED_RESULT = 16, 24, 16, 59, 1, 2.3, 10
 
 #: What a row of a channel in a phase takes longer if its first block is computed in the loop of all blocks; of two
