@@ -137,14 +137,16 @@ def _balanced(target: Target) -> Target:
 def _smallest(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:
     """Returns the first schedule for `-opt=size` that certainly needs no more than the schedule for `-opt=balanced`.
 
-    Where `-opt=balanced` has no cascades, it certainly needs no more than the kernels of `-opt=balanced` in cascades,
-    or with less scratch, if these do not take much longer.
+    On cores where `-opt=balanced` has no cascades, it does not take much longer than the kernels of `-opt=balanced`
+    within the same `-ram-max`; without one, it certainly needs no more than these kernels in cascades, or with less
+    scratch, if these do not take much longer.
     """
     balanced, bar, errors, most = _balanced(target), None, [], math.inf
     try:
         bar = _fit(graph, balanced, tuning)
-        if aims.aim(balanced) is Aim.PLAIN:
+        if aims.is_plain_by_default(target):
             most = aims.MOST_INSTRUCTIONS * bar.instructions
+        if aims.aim(balanced) is Aim.PLAIN:
             # Less RAM may cost the flash that the code of cascades takes.
             others = list(_with_less_ram(graph, balanced, tuning))
             bar = _limited(graph, balanced, tuning, others, _near_least(bar, others, most), most)

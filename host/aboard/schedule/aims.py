@@ -8,8 +8,8 @@ from aboard.schedule.buffers import BufferAssignment
 from aboard.schedule.lowering import Calls
 from aboard.target import Target
 
-#: Largest number of instructions with `-opt=size`, as a factor of those with `-opt=balanced`, as predicted, on cores
-#: where the latter has no cascades because they take long (`is_plain_by_default`).
+#: Largest number of instructions with `-opt=size`, as a factor of those with `-opt=balanced` and the same `-ram-max`, as
+#: predicted, on cores where the latter has no cascades because they take long (`is_plain_by_default`).
 MOST_INSTRUCTIONS = 1.1
 
 #: Largest RAM of a schedule with fewer stripes, as a factor of the least RAM.
@@ -90,7 +90,7 @@ def rule(
     if taken is Aim.TUNED:
         return words
     if kernels_of_balanced and is_plain_by_default(target) and (taken is not Aim.PLAIN or less_scratch):
-        return f"{words} (with the kernels of -opt=balanced, since others may take more flash)"
+        return f"{words} (with the kernels of -opt=balanced, since others may take more flash or time)"
     if taken is not first:
         return f"{words} (as with -opt=balanced, since less RAM would take more flash)"
     if taken is Aim.WITHIN:
