@@ -158,12 +158,10 @@ def test_equal_layers_have_tables_of_rows_as_literals(name: str, tmp_path: Path)
         np.testing.assert_array_equal(device.run(x), oracle.tflm(data, x)[0])
 
 
+PAGE = (ROOT / "docs/explanation/performance.md").read_text(encoding="utf-8")
+
 #: Of a model in the page: RAM by default, and with `-opt=size`; least `-ram-max`.
-ROWS = re.findall(
-    r"^\| (\w+) \| ([\d,]+) \| ([\d,]+) \| \+ \d+ % \| ([\d,]+) \|$",
-    (ROOT / "docs/explanation/performance.md").read_text(encoding="utf-8"),
-    re.MULTILINE,
-)
+ROWS = re.findall(r"^\| (\w+) \| ([\d,]+) \| ([\d,]+) \| \+ \d+ % \| ([\d,]+) \|$", PAGE, re.MULTILINE)
 
 
 def test_the_page_has_four_models() -> None:
@@ -182,3 +180,35 @@ def test_size_lowers_the_ram_as_the_page_says(row: tuple[str, str, str, str]) ->
     assert all(node.cascade is None for node in default.nodes)
     assert [f"{size:,}" for size in (default.ram_bytes, size.ram_bytes)] == [*row[1:3]]
     assert f"{compiled(data, row[0]).manifest.ram_bytes:,}" == row[3]
+
+
+#: Of a model in the page: RAM by default on Cortex-M4, with `-opt=size` on Cortex-M55, and there within 5 % of M4's.
+AGAINST_M4 = re.findall(r"^\| (\w+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]*) ?\| [\d.]* ?\| [^|]+ \|$", PAGE, re.MULTILINE)
+
+
+def test_the_page_has_six_models_beside_cortex_m4() -> None:
+    assert [row[0] for row in AGAINST_M4] == ["digits", "kws", "sww", "lstm", "svdf", "keras_tcn"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in AGAINST_M4 if row[0] in ("digits", *models.available(["lstm", "svdf", "keras_tcn"]))],
+    ids=lambda row: row[0],
+)
+def test_ram_beside_cortex_m4_is_as_the_page_says(row: tuple[str, str, str, str]) -> None:
+    name, m4, size, within = row
+    data = models.read(name)
+
+    def ram(board: str, options: str) -> tuple[int, int]:
+        module = aboard.compile(data, target=f"{board} {options}", name="model")
+        return module.manifest.ram_bytes, module.schedule().layout.ram - module.manifest.ram_bytes
+
+    assert f"{ram('arm/mps2_an386', '')[0]:,}" == m4
+    found, state = ram(BOARD, "-opt=size")
+    assert f"{found:,}" == size
+    limit = int(1.05 * int(m4.replace(",", ""))) + state
+    if within:
+        assert f"{ram(BOARD, f'-opt=size -ram-max={limit}')[0]:,}" == within
+    else:
+        with pytest.raises(CapacityError, match="needs more RAM than -ram-max allows"):
+            ram(BOARD, f"-opt=size -ram-max={limit}")

@@ -8,8 +8,8 @@ from aboard.schedule.buffers import BufferAssignment
 from aboard.schedule.lowering import Calls
 from aboard.target import Target
 
-#: Largest number of instructions with `-opt=size`, as a factor of those with `-opt=balanced` and the same `-ram-max`, as
-#: predicted, on cores where the latter has no cascades because they take long (`is_plain_by_default`).
+#: Largest number of instructions with `-opt=size`, as a factor of those with `-opt=balanced` and the same `-ram-max`,
+#: as predicted, on cores where the latter has no cascades because they take long (`is_plain_by_default`).
 MOST_INSTRUCTIONS = 1.1
 
 #: Largest RAM of a schedule with fewer stripes, as a factor of the least RAM.
