@@ -53,9 +53,10 @@ def within_ram(graph: Graph, target: Target, aim: Aim, tuning: Tuning) -> Schedu
     if target.ram_max is None:
         return within_flash(graph, target, aim, tuning)
     found, errors = list[Scheduled](), list[CapacityError]()
-    for less_scratch in ((), graph.nodes):
-        if less_scratch and not has_less_scratch(graph, target, tuning):
-            break
+    forms: list[Collection[Node]] = [()]
+    if has_less_scratch(graph, target, tuning):
+        forms = [(), graph.nodes] if _may_fit(graph, target, aim, tuning) else [graph.nodes]
+    for less_scratch in forms:
         try:
             found.append(_within_limit(graph, target, aim, tuning, less_scratch=less_scratch))
             if less_scratch:
@@ -68,6 +69,14 @@ def within_ram(graph: Graph, target: Target, aim: Aim, tuning: Tuning) -> Schedu
     if found:
         return min(found, key=lambda each: each.instructions)
     raise min(errors, key=lambda error: error.least_bytes or math.inf)
+
+
+def _may_fit(graph: Graph, target: Target, aim: Aim, tuning: Tuning) -> bool:
+    """False if no schedule with the preferred forms of kernels is within `-ram-max`: quicker to see than to try."""
+    if graph.states or len(target.arenas()) > 1 or tuning.is_binding:
+        return True
+    chosen = with_bodies(graph, _kernels(graph, target, tuning, target.flash_max), target, aim)
+    return scheduled.may_fit(graph, Calls(chosen, target), target.ram_max or 0)
 
 
 def _within_limit(

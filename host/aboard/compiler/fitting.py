@@ -152,6 +152,8 @@ def _smallest(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:
             bar = _limited(graph, balanced, tuning, others, _near_least(bar, others, most), most)
     except CapacityError as error:
         errors.append(error)
+    if bar is not None and _is_slow(graph, target, tuning, most):
+        return bar
     for aim in dict.fromkeys((aims.aim(target), aims.aim(balanced), Aim.PLAIN)):
         try:
             found = budgets.within_ram(graph, target, aim, tuning)
@@ -164,6 +166,13 @@ def _smallest(graph: Graph, target: Target, tuning: Tuning) -> Scheduled:
         return bar
     # If both fail, the error is about `-opt=size`, the user's choice; more RAM helps if it helps either.
     raise min(errors[1:] + errors[:1], key=lambda error: error.least_bytes or math.inf)
+
+
+def _is_slow(graph: Graph, target: Target, tuning: Tuning, most: float) -> bool:
+    """True if the kernels of a target take more than `most` instructions in whatever schedule."""
+    with suppress(CapacityError):
+        return math.isfinite(most) and budgets.within_flash(graph, target, Aim.PLAIN, tuning).instructions > most
+    return False
 
 
 def _with_less_ram(graph: Graph, target: Target, tuning: Tuning) -> Iterator[Scheduled]:

@@ -172,6 +172,8 @@ class _Builder:
         self.of_range: list[int | None] = [None] * len(program.live_ranges)
         self.of_rows: dict[Tensor, list[tuple[int, int]]] = {}
         self.overwritten: dict[tuple[Node, int], tuple[int, ...]] = {}
+        #: Least distances from operand 0 to the result, by the number of rows.
+        self.distances: dict[tuple[Node, int], int | None] = {}
         self.cascaded = {node for cascade in program.assignment.cascades for node in cascade.nodes}
 
     def add_rows(self, policy: Overwriting) -> None:
@@ -209,11 +211,12 @@ class _Builder:
 
     def _dying(self, writer: Step, written: Written, policy: Overwriting) -> list[tuple[int, int]]:
         """Returns the places of rows that a stripe may overwrite: it is the last to read them."""
+        if policy is Overwriting.NONE:
+            return []
         found = []
         node, wanted = writer.node, written.last - written.first
         result = self.locations[node.output].view
-        align = self._align(node.output)
-        allowed = () if policy is Overwriting.NONE else self._overwritten(writer, wanted)
+        align, allowed = self._align(node.output), self._overwritten(writer, wanted)
         for index, operand in enumerate(node.inputs):
             rows = None if operand is None else self.of_rows.get(operand)
             if operand is None or rows is None:
@@ -223,7 +226,7 @@ class _Builder:
             if not (same if policy is not Overwriting.ALL else view.row_stride >= result.row_stride):
                 continue
             dying = [row for row in range(len(rows)) if last_read[row] == written.moment][:wanted]
-            if policy is Overwriting.NONE or len(dying) < wanted:
+            if len(dying) < wanted:
                 continue
             block, begin = rows[dying[0]]
             if begin % align or self.blocks[block][2] % align:
@@ -253,14 +256,17 @@ class _Builder:
         node, count = writer.node, written.last - written.first
         if list(dying) != list(range(written.first, written.last)) or node.input(0).shape[1] != node.output.shape[1]:
             return False
-        views = [
-            dataclasses.replace(View.whole(t.shape, t.dtype.bytes), rows=count, buffer_rows=count)
-            for t in (node.input(0), node.output)
-        ]
-        inputs = (views[0], *[None] * (len(node.inputs) - 1))
-        reads = Progress.of(node, RowWise(), {}).reads(0, written.first, written.last)
-        least = writer.implementation.overlap(node, inputs, (views[1],))
-        return reads == (written.first, written.last) and least is not None and least <= 0
+        if Progress.of(node, RowWise(), {}).reads(0, written.first, written.last) != (written.first, written.last):
+            return False
+        if (node, count) not in self.distances:
+            views = [
+                dataclasses.replace(View.whole(t.shape, t.dtype.bytes), rows=count, buffer_rows=count)
+                for t in (node.input(0), node.output)
+            ]
+            inputs = (views[0], *[None] * (len(node.inputs) - 1))
+            self.distances[node, count] = writer.implementation.overlap(node, inputs, (views[1],))
+        least = self.distances[node, count]
+        return least is not None and least <= 0
 
     def add_whole(self) -> None:
         """Adds the blocks of buffers whose tensors lie in one piece."""

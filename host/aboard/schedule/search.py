@@ -192,6 +192,7 @@ class _CascadeSearch:
         self.plain = self._assign([])
         self._scratch: dict[tuple[Node, tuple[bool, ...], int], Sequence[Scratch]] = {}
         self._fields: ReceptiveFields = {}
+        self._ways: dict[Node, RowWise | None] = {}
         #: Steps of rolling windows, which no cascade may contain.
         self._rolling = self.plain.rolling_steps
         self._traced: Traced = {} if traced is None else traced
@@ -304,6 +305,11 @@ class _CascadeSearch:
 
     def _way(self, node: Node) -> RowWise | None:
         """Returns how a node computes rows: as many at once as its neighbours, if it follows them."""
+        if node not in self._ways:
+            self._ways[node] = self._found_way(node)
+        return self._ways[node]
+
+    def _found_way(self, node: Node) -> RowWise | None:
         found = self.implementations[node].row_wise(node)
         if found is not None and found.overwrites:
             # Slices of wider tensors have pixels at any distance.

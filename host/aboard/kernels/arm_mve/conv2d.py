@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing_extensions import override
 
 from aboard.ir import Array, Node
+from aboard.ir.fingerprint import once_for_equal_nodes
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_mve import conv2d_four_pixels as four_pixels
 from aboard.kernels.arm_mve import conv2d_loops, loops
@@ -209,6 +210,7 @@ class MveS8(Implementation):
         return _four_pixels(node, x, y, lines, found, matrix, result)
 
 
+@once_for_equal_nodes(1 << 12)
 def epilogue_of(node: Node) -> EpilogueMve:
     """Returns the epilogue of a conv2d."""
     matrix = packing.matrix(node, op.AXIS)

@@ -9,6 +9,7 @@ import numpy as np
 from typing_extensions import Self, override
 
 from aboard.ir import Array, Node
+from aboard.ir.fingerprint import once_for_equal_nodes
 from aboard.kernels import weights as packing
 from aboard.kernels.arm_mve import depthwise_loops, packed_stripes
 from aboard.kernels.arm_mve import depthwise_packed as packed
@@ -105,7 +106,7 @@ class MveS8(Implementation):
 
     @override
     def knobs(self, node: Node, target: Target) -> tuple[Knob, ...]:
-        own, found = _chosen(node), packed.possible(node, _epilogue(node))
+        own, found = _chosen(node), _possible(node)
         names = [
             _SIXTEEN if own is None else own.name,
             *([_SIXTEEN] if _sixteen_at_once(node) else []),
@@ -141,7 +142,7 @@ class MveS8(Implementation):
         form = self.tuned.values.get("form")
         if form == _SIXTEEN:
             return None
-        named = (g for g in packed.possible(node, _epilogue(node)) if g.name == form)
+        named = (g for g in _possible(node) if g.name == form)
         found = _chosen(node) if form is None else next(named)
         in_parts = self.tuned.values.get("in_parts")
         if found is None or in_parts is None or found.across.number == 1:
@@ -270,6 +271,7 @@ def _in_stripes(*views: View) -> bool:
     return any(view.stripe_height > 0 or view.buffer_rows < view.rows for view in views)
 
 
+@once_for_equal_nodes(1 << 12)
 def _epilogue(node: Node) -> EpilogueMve:
     matrix = packing.matrix(node, op.AXIS)
     return epilogue(node, matrix, packing.bias(node), attributes(node).activation, op.AXIS)
@@ -282,6 +284,12 @@ def _sixteen_at_once(node: Node) -> bool:
     return few_taps and attrs.dilations == (1, 1) and op.depth_multiplier(node) == 1
 
 
+@once_for_equal_nodes(1 << 12)
+def _possible(node: Node) -> tuple[PackedGeometry, ...]:
+    return tuple(packed.possible(node, _epilogue(node)))
+
+
+@once_for_equal_nodes(1 << 12)
 def _chosen(node: Node) -> PackedGeometry | None:
     return packed.chosen(node, _epilogue(node), alone=not _sixteen_at_once(node))
 
