@@ -119,6 +119,10 @@ def test_line_buffers_of_several_rows() -> None:
     check([(layer.model(), layer.input()) for layer in mve_layers.tall_images()])
 
 
+def test_two_counts_that_begin_alike() -> None:
+    check([(layer.model(), layer.input()) for layer in mve_layers.as_many_rows_as_pixels()])
+
+
 @without_shrinking(either(3, 1))
 @given(beyond_the_simplest(st.lists(mve_layers.convolutions(), min_size=BATCH, max_size=BATCH)))
 def test_convolutions_of_four_pixels(drawn: list[Layer]) -> None:

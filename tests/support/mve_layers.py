@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -213,6 +215,15 @@ def tall_images() -> list[Layer]:
         _conv((25, 6), 3, 16, 8), _conv((24, 9), 3, 32, 8, "VALID"), _conv((34, 9), 3, 16, 8, stride=2),
         _conv((41, 6), 5, 16, 8, stride=2), _conv((16, 5), (2, 4), 48, 8), _conv((26, 7), 3, 16, 6),
     ]  # fmt: skip
+
+
+def as_many_rows_as_pixels() -> list[Layer]:
+    """Returns convolutions of one chunk over one image, with as many rows before the last one as pixels in a row."""
+    layers = [_conv(size, 1, 8, channels, stride=2) for size in ((5, 4), (6, 3), (7, 6)) for channels in (4, 6)]
+    return [
+        replace(each, shape_in=(1, *each.shape_in[1:]), shape_out=(1, *each.shape_out[1:]), zero_point_out=127)
+        for each in layers
+    ]
 
 
 def windowed() -> st.SearchStrategy[Layer]:

@@ -48,8 +48,8 @@ ABOARD_INLINE void aboard_matmul_dsp_row(const int8_t *x, const uint32_t *column
         "ldr %[a], [%[w], #24]\n ldr %[b], [%[w], #28]\n add %[w], #32\n\t"
         "smlad %[s2], %[pair], %[a], %[s2]\n smlad %[s3], %[pair], %[b], %[s3]\n\t"
         "subs %[groups], #1\n bne 1b"
-        : [x] "+r"(x), [w] "+r"(columns), [groups] "+r"(groups), [s0] "+r"(sums[0]), [s1] "+r"(sums[1]),
-          [s2] "+r"(sums[2]), [s3] "+r"(sums[3]), [word] "=&r"(word), [pair] "=&r"(pair), [a] "=&r"(a), [b] "=&r"(b),
+        : [x] "+&r"(x), [w] "+&r"(columns), [groups] "+&r"(groups), [s0] "+&r"(sums[0]), [s1] "+&r"(sums[1]),
+          [s2] "+&r"(sums[2]), [s3] "+&r"(sums[3]), [word] "=&r"(word), [pair] "=&r"(pair), [a] "=&r"(a), [b] "=&r"(b),
           [c] "=&r"(c)
         :
         : "cc", "memory");

@@ -48,7 +48,7 @@ ABOARD_INLINE uint32_t *aboard_conv2d_dsp_s16_im2col(uint32_t *to, const int16_t
 #if ABOARD_DSP_ASM
         __asm__ volatile("ldr r4, [%[a]], #4\n ldr r5, [%[b]], #4\n ldr r6, [%[a]], #4\n ldr r8, [%[b]], #4\n"
                          "stmia %[to]!, {r4-r6, r8}\n"
-                         : [to] "+r"(to), [a] "+r"(a), [b] "+r"(b)
+                         : [to] "+&r"(to), [a] "+&r"(a), [b] "+&r"(b)
                          :
                          : "r4", "r5", "r6", "r8", "memory");
 #else

@@ -217,7 +217,7 @@ ABOARD_INLINE uint32_t *aboard_conv2d_dsp_next_tap_group(uint32_t *pairs, const 
     __asm__ volatile("ldr r6, [%[a]], #4\n ldr r8, [%[b]], #4\n"
                      "sxtb16 r4, r6\n sxtb16 r5, r8\n sxtb16 r6, r6, ror #8\n sxtb16 r8, r8, ror #8\n"
                      "stmia %[pairs]!, {r4-r6, r8}\n"
-                     : [pairs] "+r"(pairs), [a] "+r"(*a), [b] "+r"(*b)
+                     : [pairs] "+&r"(pairs), [a] "+&r"(*a), [b] "+&r"(*b)
                      :
                      : "r4", "r5", "r6", "r8", "memory");
     return pairs;

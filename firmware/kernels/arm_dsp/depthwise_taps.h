@@ -145,8 +145,8 @@ ABOARD_INLINE void aboard_dsp_two_taps(int32_t *sums, const aboard_dsp_pixels_t 
         "sxtb16 %[b], %[b], ror #8\n sxtb16 %[w], %[w], ror #8\n"
         "smlabb %[s0], %[even], %[weights], %[s0]\n smlatt %[s2], %[even], %[weights], %[s2]\n"
         "smlabb %[s1], %[b], %[w], %[s1]\n smlatt %[s3], %[b], %[w], %[s3]\n"
-        : [s0] "+r"(sums[0]), [s1] "+r"(sums[1]), [s2] "+r"(sums[2]), [s3] "+r"(sums[3]), [tap] "+r"(*tap),
-          [words] "+r"(*words), [a] "=&r"(a), [b] "=&r"(b), [w] "=&r"(w), [even] "=&r"(even), [weights] "=&r"(weights)
+        : [s0] "+&r"(sums[0]), [s1] "+&r"(sums[1]), [s2] "+&r"(sums[2]), [s3] "+&r"(sums[3]), [tap] "+&r"(*tap),
+          [words] "+&r"(*words), [a] "=&r"(a), [b] "=&r"(b), [w] "=&r"(w), [even] "=&r"(even), [weights] "=&r"(weights)
         : [channel] "r"(channel)
         : "memory");
 #else

@@ -50,9 +50,9 @@ typedef struct {
 /* clang-format off */
 #define ABOARD_DSP_PACKED_LOAD(register, word) "ldr %[" register "], %[" word "]\n"
 #define ABOARD_DSP_PACKED_MAC(sum, x, w) "smlal %[low" sum "], %[high" sum "], %[" x "], %[" w "]\n"
-#define ABOARD_DSP_PACKED_SUMS_1 [low0] "+r"(sums[0].low), [high0] "+r"(sums[0].high)
-#define ABOARD_DSP_PACKED_SUMS_2 ABOARD_DSP_PACKED_SUMS_1, [low1] "+r"(sums[1].low), [high1] "+r"(sums[1].high)
-#define ABOARD_DSP_PACKED_SUMS_3 ABOARD_DSP_PACKED_SUMS_2, [low2] "+r"(sums[2].low), [high2] "+r"(sums[2].high)
+#define ABOARD_DSP_PACKED_SUMS_1 [low0] "+&r"(sums[0].low), [high0] "+&r"(sums[0].high)
+#define ABOARD_DSP_PACKED_SUMS_2 ABOARD_DSP_PACKED_SUMS_1, [low1] "+&r"(sums[1].low), [high1] "+&r"(sums[1].high)
+#define ABOARD_DSP_PACKED_SUMS_3 ABOARD_DSP_PACKED_SUMS_2, [low2] "+&r"(sums[2].low), [high2] "+&r"(sums[2].high)
 
 /** Adds `taps` words of taps, 1 to ABOARD_DSP_PACKED_TOGETHER, to `count` sums; both numbers are literals. Each case takes
  * 13 registers at most, with the addresses of x and w. */

@@ -127,7 +127,7 @@ ABOARD_INLINE void aboard_dsp_tall_few(const int8_t *x, int32_t row_stride, cons
         ABOARD_DSP_TALL_PAIR("s0", "s1", "a", "s0", "s1")            \
         ABOARD_DSP_TALL_PAIR("s2", "s3", "b", "s2", "s3")            \
         ABOARD_DSP_TALL_PAIR("s4", "s5", "c", "s4", "s5")            \
-        : [s0] "+r"(s0), [s1] "+r"(s1), [s2] "+r"(s2), [s3] "+r"(s3), [s4] "+r"(s4), [s5] "+r"(s5), \
+        : [s0] "+&r"(s0), [s1] "+&r"(s1), [s2] "+&r"(s2), [s3] "+&r"(s3), [s4] "+&r"(s4), [s5] "+&r"(s5), \
           [even] "=&r"(even), [odd] "=&r"(odd)                         \
         : [a] "r"(pa), [b] "r"(pb), [c] "r"(pc), [w0] "m"(we), [w1] "m"(wo))
 
@@ -138,7 +138,7 @@ ABOARD_INLINE void aboard_dsp_tall_few(const int8_t *x, int32_t row_stride, cons
         ABOARD_DSP_TALL_PAIR("s0", "s1", "a", "s5", "s5")            \
         ABOARD_DSP_TALL_PAIR("s2", "s3", "b", "s5", "s5")            \
         ABOARD_DSP_TALL_PAIR("s4", "s5", "c", "s5", "s5")            \
-        : [s0] "=&r"(s0), [s1] "=&r"(s1), [s2] "=&r"(s2), [s3] "=&r"(s3), [s4] "=&r"(s4), [s5] "+r"(s5), \
+        : [s0] "=&r"(s0), [s1] "=&r"(s1), [s2] "=&r"(s2), [s3] "=&r"(s3), [s4] "=&r"(s4), [s5] "+&r"(s5), \
           [even] "=&r"(even), [odd] "=&r"(odd)                         \
         : [a] "r"(pa), [b] "r"(pb), [c] "r"(pc), [w0] "m"(we), [w1] "m"(wo))
 
@@ -146,7 +146,7 @@ ABOARD_INLINE void aboard_dsp_tall_few(const int8_t *x, int32_t row_stride, cons
 #define ABOARD_DSP_TALL_LAST_OF_SIX(weight, pa, pb, pc)              \
     __asm__ volatile(                                                           \
         "smlabt %[s1], %[a], %[even], %[s1]\n smlabt %[s3], %[b], %[even], %[s3]\n smlabt %[s5], %[c], %[even], %[s5]\n" \
-        : [s1] "+r"(s1), [s3] "+r"(s3), [s5] "+r"(s5)                  \
+        : [s1] "+&r"(s1), [s3] "+&r"(s3), [s5] "+&r"(s5)                  \
         : [a] "r"(pa), [b] "r"(pb), [c] "r"(pc), [even] "r"(weight))
 /* clang-format on */
 

@@ -34,7 +34,7 @@ ABOARD_INLINE int32x4_t aboard_sum_mve_four(const aboard_sum_mve_t *p, int32x4_t
     const int32x4_t scaled = vmlasq_n_s32(a, vdupq_n_s32(p->a_factor), p->constant);
     int32x4_t x = vshlq_r_s32(vmlaq_n_s32(scaled, b, p->b_factor), -p->shift);
     if (p->low == INT8_MIN && p->high == INT8_MAX) {
-        __asm__("vqmovnb.s32 %q0, %q0\n\tvqmovnb.s16 %q0, %q0" : "+w"(x));
+        __asm__("vqmovnb.s32 %q0, %q0\n\tvqmovnb.s16 %q0, %q0" : "+&w"(x));
         return x;
     }
     return vminq_s32(vmaxq_s32(x, vdupq_n_s32(p->low)), vdupq_n_s32(p->high));
@@ -73,7 +73,7 @@ ABOARD_INLINE void aboard_sum_mve_sixteens(const aboard_sum_mve_t *p, const int8
                      ABOARD_SUM_MVE_FOUR
                      ABOARD_SUM_MVE_FOUR
                      "le lr, 1b"
-                     : [x] "=&w"(x), [y] "=&w"(y), [a] "+l"(a), [b] "+l"(b), [out] "+l"(out)
+                     : [x] "=&w"(x), [y] "=&w"(y), [a] "+&l"(a), [b] "+&l"(b), [out] "+&l"(out)
                      : [factor] "w"(vdupq_n_s32(p->a_factor)), [b_factor] "r"(p->b_factor),
                        [constant] "r"(p->constant - (1 << (p->shift - 1))), [shift] "i"(p->shift - 16),
                        [count] "r"(count)

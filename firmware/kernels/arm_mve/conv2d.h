@@ -70,7 +70,7 @@ ABOARD_INLINE int32_t aboard_conv2d_mve_first(const aboard_conv2d_mve_t *p, int3
     ABOARD_CONV2D_STEP("y", "below") \
     "b 1b\n\t" \
     "3:"
-#define ABOARD_CONV2D_LEFT , [left] "+r"(left)
+#define ABOARD_CONV2D_LEFT , [left] "+&r"(left)
 
 /** The length of a window, for loads with a predicate. */
 #define ABOARD_CONV2D_LENGTH , [run] "r"(aboard_conv2d_mve_run(p))
@@ -103,7 +103,7 @@ ABOARD_INLINE int32_t aboard_conv2d_mve_first(const aboard_conv2d_mve_t *p, int3
                      "vqmovnb.s16 q0, q0\n\t" \
                      "vstrb.32 q0, [%[y]], %[pixel]\n\t" \
                      "le lr, 2b" next \
-                     : [x] "+r"(from), [y] "+l"(to) left \
+                     : [x] "+&r"(from), [y] "+&l"(to) left \
                      : [w] "r"(weights), [c] "r"(constants), [count] "r"(count), [shift] "i"(p->epilogue.shift), \
                        [step] "i"(p->line_buffer.stride_w * p->line_buffer.in.pixel_stride), \
                        [pixel] "i"(p->out.pixel_stride), [down] "i"(aboard_conv2d_mve_down(p)), \

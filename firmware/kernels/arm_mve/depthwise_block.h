@@ -69,7 +69,7 @@ ABOARD_INLINE aboard_depthwise_mve_group_t aboard_depthwise_mve_first_at(const i
                      "vldrb.8 %q[weights], [%[w]], #16\n\t"
                      "vmullb.s8 %q[even], %q[odd], %q[weights]\n\t"
                      "vmullt.s8 %q[odd], %q[odd], %q[weights]"
-                     : [even] "=&w"(g.even), [odd] "=&w"(g.odd), [weights] "=&w"(weights), [w] "+r"(*w)
+                     : [even] "=&w"(g.even), [odd] "=&w"(g.odd), [weights] "=&w"(weights), [w] "+&r"(*w)
                      : [x] "r"(x), [offset] "i"(offset)
                      : "memory");
     return g;
@@ -88,7 +88,7 @@ ABOARD_INLINE void aboard_depthwise_mve_next_at(aboard_depthwise_mve_group_t *g,
         "vldrb.8 %q[pixels], [%[x], %[offset]]\n\t"
         "vmullt.s8 %q[pixels], %q[pixels], %q[weights]\n\t"
         "vadd.i16 %q[odd], %q[odd], %q[pixels]"
-        : [even] "+&w"(g->even), [odd] "+&w"(g->odd), [pixels] "=&w"(pixels), [weights] "=&w"(weights), [w] "+r"(*w)
+        : [even] "+&w"(g->even), [odd] "+&w"(g->odd), [pixels] "=&w"(pixels), [weights] "=&w"(weights), [w] "+&r"(*w)
         : [x] "r"(x), [offset] "i"(offset)
         : "memory");
 }

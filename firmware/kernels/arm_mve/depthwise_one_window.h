@@ -117,8 +117,8 @@ ABOARD_INLINE int32_t aboard_one_window_lane(const aboard_depthwise_one_window_m
                      ending \
                      "subs %[left], %[left], #1\n\t" \
                      "bne 1b" length \
-                     : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [d] "=&w"(d), [from] "+w"(from), [w] "+r"(weights), \
-                       [y] "+l"(y), [left] "+r"(left), [again] "=&r"(again) \
+                     : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [d] "=&w"(d), [from] "+&w"(from), [w] "+&r"(weights), \
+                       [y] "+&l"(y), [left] "+&r"(left), [again] "=&r"(again) \
                      : [rows] "i"(p->parts.rows), [chunks] "i"(p->parts.chunks), [next] next_run, \
                        [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
                        [products] "i"(p->epilogue.form == ABOARD_MVE_PRODUCTS), \

@@ -93,7 +93,7 @@ ABOARD_INLINE int32x4_t aboard_mve_narrow(int32x4_t x, int32_t shift) {
 
 /** Like aboard_mve_narrow, then to int8 in the lowest byte of each lane. */
 ABOARD_INLINE int32x4_t aboard_mve_narrow_to_bytes(int32x4_t x, int32_t shift) {
-    __asm__("vqrshrnb.s32 %q0, %q0, %1\n\tvqmovnb.s16 %q0, %q0" : "+w"(x) : "i"(shift));
+    __asm__("vqrshrnb.s32 %q0, %q0, %1\n\tvqmovnb.s16 %q0, %q0" : "+&w"(x) : "i"(shift));
     return x;
 }
 

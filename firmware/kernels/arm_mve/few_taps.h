@@ -272,7 +272,7 @@ ABOARD_INLINE void aboard_few_taps_run(const aboard_few_taps_mve_t *p, aboard_fe
     const int32_t *w = weights;
     int32_t left = count;
     __asm__ volatile(ABOARD_FEW_TAPS_ASM
-                     : [w] "+r"(w), [out] "+r"(out), [left] "+r"(left)
+                     : [w] "+&r"(w), [out] "+&r"(out), [left] "+&r"(left)
                      : [job] "r"(job), [taps] "i"(taps), [ahead] "i"(p->ahead), [words] "i"(p->words),
                        [ones] "i"(p->ones), [held] "i"(taps < ABOARD_FEW_TAPS_MOST - 1 && p->ahead == 0 ? 3 : 6),
                        [times] "i"(to->channels / once), [odd] "i"(to->channels % 2),

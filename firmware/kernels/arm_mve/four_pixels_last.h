@@ -128,7 +128,7 @@
 
 #define ABOARD_FOUR_PIXELS_LAST_ASM(load, length) \
     __asm__ volatile(ABOARD_MVE_FOUR_PIXELS_LAST(load) length \
-                     : [x] "+r"(x), [x2] "+r"(table), [w] "+r"(w), [out] "+r"(out), [left] "=&r"(left) \
+                     : [x] "+&r"(x), [x2] "+&r"(table), [w] "+&r"(w), [out] "+&r"(out), [left] "=&r"(left) \
                      : [pairs] "i"(aboard_four_pixels_pairs(p)), [odd] "i"(aboard_four_pixels_channels(p) % 2), \
                        [chunks] "i"(p->chunks), [distance] "i"(p->distance), [back] "i"(p->back), \
                        [words] "i"(p->words), [begun] "i"(p->begun), [ends] "i"(p->ends), [held] "i"(aboard_four_pixels_held(p)), \

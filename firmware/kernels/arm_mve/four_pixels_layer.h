@@ -176,7 +176,7 @@ ABOARD_INLINE int32_t aboard_four_pixels_grouped(const aboard_conv2d_four_pixels
 
 #define ABOARD_FOUR_PIXELS_ASM(text, own, length) \
     __asm__ volatile(text length \
-                     : [x] "+r"(x), [x2] "+r"(table), [w] "+r"(w), [out] "+r"(out), [left] "=&r"(left) \
+                     : [x] "+&r"(x), [x2] "+&r"(table), [w] "+&r"(w), [out] "+&r"(out), [left] "=&r"(left) \
                      : [pairs] "i"(aboard_four_pixels_pairs(p)), [odd] "i"(aboard_four_pixels_channels(p) % 2), \
                        [chunks] "i"(p->chunks), [distance] "i"(p->distance), [words] "i"(p->words), \
                        [begun] "i"(p->begun), [ends] "i"(p->ends), [held] "i"(held), [form] "i"(p->epilogue.form), \

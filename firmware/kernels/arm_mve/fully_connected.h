@@ -81,8 +81,8 @@ typedef struct {
                      ABOARD_MVE_EIGHTS_EPILOGUE \
                      "subs %[left], %[left], #1\n\t" \
                      "bne 1b" length \
-                     : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [d] "=&w"(d), [x] "+r"(x), [w] "+r"(weights), \
-                       [y] "+l"(y), [left] "=&r"(left), [again] "=&r"(again) \
+                     : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [d] "=&w"(d), [x] "+&r"(x), [w] "+&r"(weights), \
+                       [y] "+&l"(y), [left] "=&r"(left), [again] "=&r"(again) \
                      : [blocks] "i"(p->outputs / 8), [rows] "i"(p->reach.rows), [chunks] "i"(p->reach.chunks), \
                        [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
                        [zero_point] "i"(p->epilogue.zero_point), \

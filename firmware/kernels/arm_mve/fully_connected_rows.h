@@ -55,8 +55,8 @@ ABOARD_INLINE int32x4_t aboard_mve_row_sums(const int8_t *x, const int8_t *w0, c
                      "letp lr, 1b\n\t"
                      "vmov %q[a][2], %q[a][0], r0, r4\n\t"
                      "vmov %q[a][3], %q[a][1], r2, r6"
-                     : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [x] "+r"(x), [w0] "+r"(w0), [w1] "+r"(w1),
-                       [w2] "+r"(w2), [w3] "+r"(w3)
+                     : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [x] "+&r"(x), [w0] "+&r"(w0), [w1] "+&r"(w1),
+                       [w2] "+&r"(w2), [w3] "+&r"(w3)
                      : [count] "r"(count)
                      : "r0", "r2", "r4", "r6", "lr", ABOARD_MVE_PREDICATE "cc", "memory");
     return a;

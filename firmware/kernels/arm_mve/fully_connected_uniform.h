@@ -104,7 +104,7 @@ typedef struct {
                      ending \
                      "subs %[left], %[left], #1\n\t" \
                      "bne 1b" length \
-                     : [x] "+r"(x), [w] "+r"(weights), [y] "+l"(y), [left] "+r"(left), [again] "+r"(again) \
+                     : [x] "+&r"(x), [w] "+&r"(weights), [y] "+&l"(y), [left] "+&r"(left), [again] "+&r"(again) \
                      : [blocks] "i"(p->outputs / 8), [kept] "i"(p->kept), [rows] "i"(p->reach.rows), \
                        [chunks] "i"(p->reach.chunks), [near] "i"(near), [shift] "i"(p->epilogue.shift), \
                        [zero] "i"(zero), \

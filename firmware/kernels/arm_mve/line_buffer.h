@@ -67,7 +67,7 @@ ABOARD_INLINE void aboard_mve_copy_looped(int8_t *to, const int8_t *from, int32_
                      "vstrb.8 q0, [%[to]], #16\n\t"
                      "letp lr, 3b\n\t"
                      "4:"
-                     : [to] "+r"(to), [from] "+r"(from)
+                     : [to] "+&r"(to), [from] "+&r"(from)
                      : [blocks] "r"(blocks), [rest] "r"(rest)
                      : "lr", "q0", "q1", "q2", "q3", ABOARD_MVE_PREDICATE "cc", "memory");
     /* clang-format on */
@@ -115,7 +115,7 @@ ABOARD_INLINE void aboard_mve_fill(int8_t *to, int32_t value, int32_t count) {
                      "vstrb.8 q0, [%[to]], #16\n\t"
                      "letp lr, 1b\n\t"
                      "2:"
-                     : [to] "+r"(to)
+                     : [to] "+&r"(to)
                      : [value] "r"(value), [count] "r"(ABOARD_MAX(count, 0))
                      : "lr", "q0", ABOARD_MVE_PREDICATE "cc", "memory");
     /* clang-format on */
@@ -309,7 +309,7 @@ typedef struct {
                      "vstrb.8 %q[a], [%[y0]], %[rest]\n\t" \
                      "vstrb.8 %q[b], [%[y1]], %[rest]\n\t" \
                      ".endr" length \
-                     : [a] "=&w"(a), [b] "=&w"(b1), [x0] "+r"(x0), [x1] "+r"(x1), [y0] "+r"(y0), [y1] "+r"(y1) \
+                     : [a] "=&w"(a), [b] "=&w"(b1), [x0] "+&r"(x0), [x1] "+&r"(x1), [y0] "+&r"(y0), [y1] "+&r"(y1) \
                      : [runs] "i"(runs), [more] "i"(more), [next] "i"(next), [rest] "i"(bytes - 16 * more) \
                      : "memory")
 

@@ -27,7 +27,7 @@
 /** All instructions for channels of one line, or of two. */
 #define ABOARD_DEPTHWISE_PACKED_RUN(text, length) \
     __asm__ volatile(text length \
-                     : [strip] "+r"(strip), [table] "+r"(table), [record] "+r"(record), [out] "+r"(out), \
+                     : [strip] "+&r"(strip), [table] "+&r"(table), [record] "+&r"(record), [out] "+&r"(out), \
                        [left] "=&r"(left) \
                      : [shift] "i"(p->epilogue.shift), \
                        [low] "i"(p->epilogue.low), [high] "i"(p->epilogue.high), [wide] "i"(p->wide), [step] "i"(step), \

@@ -82,7 +82,7 @@ ABOARD_INLINE void aboard_depthwise_packed_sixteen(const aboard_depthwise_packed
                      ABOARD_DEPTHWISE_PACKED_WORD("1", "%[b]", "{q2, q3, q4, q5}")
                      ABOARD_DEPTHWISE_PACKED_WORD("2", "%[c]", "{q4, q5, q6, q7}")
                      "le lr, 1b"
-                     : [x] "+r"(x), [a] "+r"(a), [b] "+r"(b), [c] "+r"(c)
+                     : [x] "+&r"(x), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c)
                      : [padding] "r"(p->zero_point), [count] "r"(ABOARD_MIN(p->along.inputs, p->places - p->along.pad)),
                        [before] "i"(before), [pixels] "i"(pixels), [apart] "i"(p->across.in_stride),
                        [step] "i"(p->along.in_stride), [strips] "i"(p->slab)
@@ -128,7 +128,7 @@ ABOARD_INLINE void aboard_depthwise_packed_four(const aboard_depthwise_packed_mv
                      "b 1b\n\t"
                      "2:\n\t"
                      ".endif"
-                     : [pixel] "+Te"(pixel), [a] "+r"(a), [b] "+r"(b), [c] "+r"(c)
+                     : [pixel] "+&Te"(pixel), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c)
                      : [x] "r"(x), [padding] "r"(p->zero_point), [whole] "r"(count / 4), [step] "r"(p->along.in_stride),
                        [count] "i"(count), [back] "i"((4 - count % 4) * aboard_depthwise_packed_pitch(p)),
                        [before] "i"(before), [pixels] "i"(pixels), [apart] "i"(p->across.in_stride),

@@ -146,7 +146,7 @@ ABOARD_INLINE int32_t aboard_depthwise_packed_left_last(const aboard_depthwise_p
 
 #define ABOARD_DEPTHWISE_PACKED_IMAGE(length) \
     __asm__ volatile(ABOARD_DEPTHWISE_PACKED_IMAGE_TEXT length \
-                     : [strip] "+r"(strip), [table] "+r"(table), [record] "+r"(record), [out] "+r"(out), \
+                     : [strip] "+&r"(strip), [table] "+&r"(table), [record] "+&r"(record), [out] "+&r"(out), \
                        [left] "=&r"(left) \
                      : [shift] "i"(p->epilogue.shift), [low] "i"(p->epilogue.low), [high] "i"(p->epilogue.high), \
                        [step] "i"(step), [groups] "i"(groups), [skip] "i"(4 * p->along.out_stride), [pairs] "i"(p->pairs), \

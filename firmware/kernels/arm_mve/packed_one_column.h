@@ -288,7 +288,7 @@
 /** One of the texts for the register variables of aboard_depthwise_packed_one_column. */
 #define ABOARD_ONE_COLUMN_RUN(text, length) \
     __asm__ volatile(text length \
-                     : "+r"(record_at), "+r"(x_at), "+r"(out_at), "+r"(count) \
+                     : "+&r"(record_at), "+&r"(x_at), "+&r"(out_at), "+&r"(count) \
                      : "r"(strip_at), \
                        [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift), \
                        [low] "i"(p->epilogue.low), [high] "i"(p->epilogue.high), [wide] "i"(p->wide), \

@@ -173,7 +173,7 @@ ABOARD_INLINE void aboard_depthwise_stripes_all(const aboard_depthwise_stripes_m
     int32_t record;
     __asm__ volatile(
         ABOARD_DEPTHWISE_STRIPES_TEXT
-        : [table] "+r"(table), [weights] "+r"(weights), [out] "+r"(out), [at] "+r"(at), [record] "=&r"(record)
+        : [table] "+&r"(table), [weights] "+&r"(weights), [out] "+&r"(out), [at] "+&r"(at), [record] "=&r"(record)
         : [single] "i"(p->epilogue.form == ABOARD_MVE_SINGLE_ROUNDING), [shift] "i"(p->epilogue.shift),
           [products] "i"(p->epilogue.form == ABOARD_MVE_PRODUCTS), [zero_point] "i"(p->epilogue.zero_point),
           [low] "i"(p->epilogue.low), [high] "i"(p->epilogue.high), [whole] "i"(p->out.cols / 2),

@@ -42,7 +42,7 @@ ABOARD_SHARED void aboard_depthwise_packed_pack(const aboard_depthwise_packed_ro
         "add %[d], %[d], %[sd]\n\t"
         "vst43.8 {q0, q1, q2, q3}, [%[to]]!\n\t"
         "le lr, 1b"
-        : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [d] "+r"(d), [to] "+r"(to)
+        : [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c), [d] "+&r"(d), [to] "+&r"(to)
         : [sa] "r"(rows->step[0]), [sb] "r"(rows->step[1]), [sc] "r"(rows->step[2]), [sd] "r"(rows->step[3]),
           [count] "r"(count), [some] "r"(some)
         : "lr", "q0", "q1", "q2", "q3", ABOARD_MVE_PREDICATE "cc", "memory");
@@ -91,7 +91,7 @@ ABOARD_SHARED void aboard_depthwise_packed_pack_few(const aboard_depthwise_packe
         "mov lr, #1\n\t"
         "b 1b\n\t"
         "2:"
-        : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [d] "+r"(d), [to] "+r"(to), [pixels] "+r"(pixels)
+        : [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c), [d] "+&r"(d), [to] "+&r"(to), [pixels] "+&r"(pixels)
         : [sa] "r"(rows->step[0]), [sb] "r"(rows->step[1]), [sc] "r"(rows->step[2]), [sd] "r"(rows->step[3])
         : "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "cc", "memory");
 }
@@ -110,7 +110,7 @@ ABOARD_SHARED void aboard_depthwise_packed_pack_few(const aboard_depthwise_packe
         "vst42.8 {q0, q1, q2, q3}, [%[to]]\n\t" \
         "vst43.8 {q0, q1, q2, q3}, [%[to]]!\n\t" \
         "le lr, 1b" \
-        : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [d] "+r"(d), [to] "+r"(to) \
+        : [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c), [d] "+&r"(d), [to] "+&r"(to) \
         : [step] "i"(step_bytes), [count] "r"(count) \
         : "lr", "q0", "q1", "q2", "q3", "cc", "memory")
 
@@ -154,7 +154,7 @@ ABOARD_SHARED void aboard_depthwise_packed_pack_few(const aboard_depthwise_packe
         ".endif\n\t" \
         ABOARD_DEPTHWISE_PACKED_STORE \
         ".endif" \
-        : [x] "+r"(x), [to] "+r"(to) \
+        : [x] "+&r"(x), [to] "+&r"(to) \
         : [apart] distance, [words] "i"((pixels) / 4), [rest] "i"((pixels) % 4), [some] predicate \
         : "lr", "q0", "q1", "q2", "q3", ABOARD_MVE_PREDICATE "cc", "memory")
 

@@ -121,8 +121,8 @@ typedef struct {
                      ABOARD_MVE_REPEAT("%c[rows] - 1", ABOARD_MVE_PAIR_ADVANCE \
                          ABOARD_MVE_REPEAT("%c[chunks]", ABOARD_MVE_PAIR_CHUNK(ABOARD_MVE_MLA))) \
                      ABOARD_MVE_GATHER length \
-                     : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [d] "=&w"(d), [x0] "+r"(x0), [x1] "+r"(x1), \
-                       [w] "+r"(weights) \
+                     : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [d] "=&w"(d), [x0] "+&r"(x0), [x1] "+&r"(x1), \
+                       [w] "+&r"(weights) \
                      : [rows] "i"(s.rows), [chunks] "i"(s.chunks), [advance] "i"(s.advance) \
                      : ABOARD_MVE_CLOBBERS)
 
@@ -134,8 +134,8 @@ typedef struct {
                      "subs %[left], %[left], #1\n\t" \
                      "bne 1b\n\t" \
                      ABOARD_MVE_GATHER length \
-                     : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [d] "=&w"(d), [x0] "+r"(x0), [x1] "+r"(x1), \
-                       [w] "+r"(weights), [left] "+r"(left) \
+                     : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [d] "=&w"(d), [x0] "+&r"(x0), [x1] "+&r"(x1), \
+                       [w] "+&r"(weights), [left] "+&r"(left) \
                      : [chunks] "i"(s.chunks), [advance] "i"(s.advance) \
                      : ABOARD_MVE_CLOBBERS)
 
@@ -143,7 +143,7 @@ typedef struct {
     __asm__ volatile(ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MUL) \
                      ABOARD_MVE_REPEAT("%c[chunks] - 1", ABOARD_MVE_EIGHT_CHUNK(ABOARD_MVE_MLA)) \
                      ABOARD_MVE_GATHER length \
-                     : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [x] "+r"(x), [w] "+r"(weights) \
+                     : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [x] "+&r"(x), [w] "+&r"(weights) \
                      : [chunks] "i"(s.chunks) \
                      : ABOARD_MVE_CLOBBERS)
 
@@ -154,7 +154,7 @@ typedef struct {
                      "subs %[left], %[left], #1\n\t" \
                      "bne 1b\n\t" \
                      ABOARD_MVE_GATHER length \
-                     : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [x] "+r"(x), [w] "+r"(weights), [left] "+r"(left) \
+                     : [a] "=&w"(a), [b] "=&w"(b), [c] "=&w"(c), [x] "+&r"(x), [w] "+&r"(weights), [left] "+&r"(left) \
                      : [chunks] "i"(s.chunks) \
                      : ABOARD_MVE_CLOBBERS)
 

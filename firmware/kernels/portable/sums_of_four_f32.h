@@ -41,7 +41,7 @@ ABOARD_INLINE void aboard_sums_of_four_f32(float *sums, const float *x, const fl
                 "vfma.f32 %0, s23, s28\n vfma.f32 %1, s23, s29\n vfma.f32 %2, s23, s30\n vfma.f32 %3, s23, s31\n"
                 "cmp %4, %6\n"
                 "bne 1b\n"
-                : "+t"(a), "+t"(b), "+t"(c), "+t"(d), "+r"(x), "+r"(weights)
+                : "+&t"(a), "+&t"(b), "+&t"(c), "+&t"(d), "+&r"(x), "+&r"(weights)
                 : "r"(pairs)
                 : "cc", "memory", "s22", "s23", "s24", "s25", "s26", "s27", "s28", "s29", "s30", "s31");
         /* clang-format on */
