@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from aboard.compiler import fitting
+from aboard.compiler import budgets, fitting
 from aboard.compiler.scheduled import Scheduled
 from aboard.errors import CapacityError
 from aboard.ir import Graph
@@ -33,7 +33,7 @@ def least_scratch() -> Iterator[None]:
     """
 
     def smallest(graph: Graph, target: Target, tuning: Tuning = DEFAULTS) -> Scheduled:
-        if not fitting.has_less_scratch(graph, target, tuning):
+        if not budgets.has_less_scratch(graph, target, tuning):
             raise CapacityError(f"{graph.name}: no kernel has a form of less scratch")
         return fitting.least(graph, target)
 

@@ -1,7 +1,7 @@
 """Operands of assembly that several instructions write and read have registers of their own.
 
-A compiler may give an operand that is written (`"+r"`) and one that is only read one register if both begin with the
-same value, such as a count of rows and one of pixels, unless the first is an early clobber (`"+&r"`).
+A compiler may give an operand that is written (`"+r"`, `"=r"`) and one that is only read one register if both begin
+with the same value, such as a count of rows and one of pixels, unless the first is an early clobber (`"+&r"`, `"=&r"`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from aboard.base import resources
 KERNELS = resources.firmware() / "kernels"
 
 _STATEMENT = re.compile(r"__asm__\s*(?:volatile\s*)?\(")
-_WRITTEN = re.compile(r'"\+[^&"\d\\][^"]*"\s*\(')
+_WRITTEN = re.compile(r'"[+=][^&"\d\\][^"]*"\s*\(')
 
 
 def statements(source: str) -> Iterator[tuple[int, int]]:
@@ -47,5 +47,6 @@ def test_an_operand_that_may_share_a_register_is_found() -> None:
     loop = '__asm__ volatile("1:\\n\\tsubs %0, #1\\n\\tbne 1b" : "+r"(left) : "r"(count));'
     assert shared(f"void f(void) {{\n    {loop}\n}}\n") == [loop]
     assert shared('#define LEFT , [left] "+l"(left)\n') == ['#define LEFT , [left] "+l"(left)']
+    assert shared(loop.replace("+r", "=r") + "\n") == [loop.replace("+r", "=r")]
     assert shared(loop.replace("+r", "+&r")) == []
     assert shared('__asm__("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(x), "r"(w));') == []
