@@ -99,6 +99,7 @@ lint: setup-dev
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@MYPYPATH=host:tests $(BIN)/mypy tests/bench scripts
 	@for file in docs/examples/*/pyproject.toml; do folder=$$(dirname $$file); MYPYPATH=host:$$folder $(BIN)/mypy -p $$(basename $$folder) || exit 1; done
 	@for file in docs/examples/*/train.py; do folder=$$(dirname $$file); MYPYPATH=host:docs/examples/common:$$folder $(BIN)/mypy $$folder/*.py || exit 1; done
 	@$(BIN)/clang-format --dry-run --Werror $(C_SOURCES)

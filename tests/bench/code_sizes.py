@@ -34,6 +34,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 from elftools.elf.elffile import ELFFile
@@ -191,7 +192,7 @@ def structs(folder: Path) -> dict[str, set[str]]:
         file = ELFFile(stream)
         for part in file.iter_sections():
             if isinstance(part, RelocationSection):
-                table = file.get_section(part["sh_link"])
+                table: Any = file.get_section(part["sh_link"])
                 places = (table.get_symbol(r["r_info_sym"])["st_shndx"] for r in part.iter_relocations())
                 names = {file.get_section(place).name for place in places if isinstance(place, int)}
                 read = {match[1] for name in names if (match := _STRUCT.search(name))}

@@ -14,6 +14,7 @@ import numpy as np
 from aboard.boards.board import FlashTiming
 from aboard.boards.memory_records import Lines
 from aboard.kernels.select import measured as figures
+from aboard.kernels.select.work import TERMS
 from bench import cost_fit
 from bench.cost_fit import GROUP, Sample
 
@@ -42,7 +43,7 @@ def row(layers: Sequence[Sample]) -> dict[str, dict[str, float]]:
 
 def waited(terms: Mapping[str, Mapping[str, float]], layer: Sample, timing: FlashTiming) -> int:
     """Returns the cycles that terms give for a layer."""
-    work = dict(zip(figures.TERMS, cost_fit.work_of(layer), strict=True))
+    work = dict(zip(TERMS, cost_fit.work_of(layer), strict=True))
     return timing.cycles(Lines(*(sum(n * work[term] for term, n in terms[kind].items()) for kind in Lines._fields)))
 
 

@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -31,6 +32,8 @@ from aboard.kernels import registry  # noqa: E402  likewise
 from aboard.kernels.accelerator import ClaimedRegion, Cost  # noqa: E402  likewise
 from aboard.partition import pipeline  # noqa: E402  likewise
 from aboard.partition.costs import choose_by_cost  # noqa: E402  likewise
+from aboard.partition.partitioner import Partition  # noqa: E402  likewise
+from aboard.partition.trial import CostTrial  # noqa: E402  likewise
 from aboard.target import Target  # noqa: E402  likewise
 from bench import markdown  # noqa: E402  likewise
 from support import drawn_partitions, fake_device, models  # noqa: E402  likewise
@@ -56,7 +59,7 @@ def graph_excess(seed: int) -> float:
 def chain_excess(seed: int) -> float:
     """Returns how much more a drawn chain costs than its least price, as a fraction."""
     chain = drawn_partitions.additive_chain(np.random.default_rng(seed), 12, 3)
-    totals = choose_by_cost(chain, chain.offers(), ("a", "b", "c"), 0).totals
+    totals = choose_by_cost(cast(CostTrial, chain), chain.offers(), ("a", "b", "c"), 0).totals
     return totals.chosen.price(0)[1] / chain.least() - 1
 
 
@@ -71,7 +74,7 @@ def vww_seconds() -> float:
     registry.of("conv2d")  # Imports all kernels.
     target = "composite -host='c -mcpu=cortex-m4' -device=fake -partition=cost"
     with device(fake_device.patterns(), codegen=fake_device.codegen, runtime=fake_device.runtime, cost=cost):
-        graph = load(models.path("vww"), name="vww")
+        graph = load(models.required("vww"), name="vww")
         begin = time.process_time()
         pipeline.decide(graph, Target(target))
         return time.process_time() - begin
@@ -84,10 +87,10 @@ def median_seconds() -> float:
     return statistics.median(map(float, printed))
 
 
-def _price(decided: pipeline.Partition) -> float:
+def _price(decided: Partition) -> float:
     if decided.totals is None:
         raise ValueError("the partition was not chosen by cost")
-    return decided.totals.chosen.price(decided.totals.cycles_per_byte)[1]
+    return float(decided.totals.chosen.price(decided.totals.cycles_per_byte)[1])
 
 
 def row(name: str, excesses: Sequence[float]) -> str:

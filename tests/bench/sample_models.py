@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -95,7 +96,7 @@ PRODUCTS = {
 }
 
 #: Layers of int16, which the models of others above do not have.
-INT16 = {
+INT16: dict[str, Layer | Filter] = {
     "lstm_int16_small": Layer(np.int16, steps=4, inputs=10, units=8),
     "lstm_int16_large": Layer(np.int16, steps=8, inputs=24, units=20),
     "lstm_int16_deep": Layer(np.int16, steps=3, inputs=12, units=32),
@@ -174,7 +175,7 @@ def conversions(elements: Sequence[int]) -> bytes:
     for number, count in enumerate(elements):
         for kind, (source, result) in {"QUANTIZE": ("x", "q"), "DEQUANTIZE": ("r", "y")}.items():
             for name in (source, result):
-                quant = {"scale": 0.04, "zero_point": -9} if name in "qr" else {}
+                quant: dict[str, Any] = {"scale": 0.04, "zero_point": -9} if name in "qr" else {}
                 build.tensor(f"{name}{number}", (1, count), np.int8 if quant else np.float32, **quant)
             build.op(kind, [f"{source}{number}"], [f"{result}{number}"])
     names = range(len(elements))

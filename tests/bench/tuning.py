@@ -40,7 +40,7 @@ def search(board: str, trials: Path | None) -> TuningSearch:
     """Returns the search of a board; what was measured is kept in `trials`."""
     target = Target(boards.load(board).target).overridden({"opt": "speed"})
     bench = OnBoard(boards.load(board))
-    return TuningSearch.prepare(models.path(MODEL), target, bench, samples=1, only=[HOST], trials=Trials(trials))
+    return TuningSearch.prepare(models.required(MODEL), target, bench, samples=1, only=[HOST], trials=Trials(trials))
 
 
 def measured(board: str, trials: Path) -> Iterator[Row]:

@@ -14,6 +14,7 @@ from aboard.ops.arithmetic import ArithmeticAttributes
 from aboard.partition import costs, pipeline
 from aboard.partition.estimate import Estimate, Offer
 from aboard.partition.matcher import Match
+from aboard.partition.partitioner import Partition
 from aboard.partition.pattern import DevicePattern, chain, op
 from aboard.partition.trial import ModelCost
 from aboard.target import Target
@@ -70,7 +71,7 @@ def drawn_device(rng: np.random.Generator) -> DrawnDevice:
     return DrawnDevice(tuple(patterns), float(rng.uniform(0, 400)), element, float(rng.uniform(0, 3)))
 
 
-def decided(made: Graph, devices: Mapping[str, DrawnDevice], ram_cycles: int) -> pipeline.Partition:
+def decided(made: Graph, devices: Mapping[str, DrawnDevice], ram_cycles: int) -> Partition:
     """Returns the partition by cost, with the devices in the order of the mapping."""
     with ExitStack() as stack:
         for name, drawn in devices.items():

@@ -43,9 +43,14 @@ def available(names: Iterable[str]) -> list[str]:
     return [name for name in names if path(name) is not None]
 
 
-def read(name: str) -> bytes:
-    """Returns the bytes of a model that is available."""
+def required(name: str) -> Path:
+    """Returns the path of a model that is available."""
     model = path(name)
     if model is None:
         raise FileNotFoundError(f"model {name}: not found; set ABOARD_MODELS to the folder that has it")
-    return model.read_bytes()
+    return model
+
+
+def read(name: str) -> bytes:
+    """Returns the bytes of a model that is available."""
+    return required(name).read_bytes()
