@@ -352,10 +352,18 @@ def test_sums_beyond_those_of_pairs_and_one_channel(opt: str) -> None:
     for depth, channels in ((80, 5), (83, 4), (300, 13)):
         shapes = (1, 4, 3, depth), (channels, 3, 3, depth), (1, 4, 3, channels)
         drawn.append(LargeSums("CONV_2D", *shapes, 0, options, least=100))
-    # Every entry of the loop over pairs of tap groups, with and without an odd one before it.
-    single = [dense(n, 1, zero_point) for n in (1, 4, 7, 30, 33, 64, 68, 90, 129) for zero_point in (-128, 5)]
-    for depth, window in ((16, 1), (5, 3), (12, 3)):
-        shapes = (1, 5, 4, depth), (1, window, window, depth), (1, 5, 4, 1)
-        single.append(Layer("CONV_2D", *shapes, 0, options, zero_point_out=-128))
+    single = [dense(n, 1, zero_point) for n in (1, 7, 90, 129) for zero_point in (-128, 5)]
     with strategy.forced(preferred(LARGE, ONE)):
         check([(layer.model(), layer.input()) for layer in [*drawn, *single]], opt=opt, names=[LARGE, ONE])
+
+
+@pytest.mark.parametrize("opt", ["balanced", "speed", "size"])
+def test_every_entry_of_the_loops_of_one_channel(opt: str) -> None:
+    # An iteration has up to 16 tap groups; inputs at any address.
+    drawn = [dense(4 * groups + groups % 3, 1, 5) for groups in (*range(1, 18), 31, 32, 33)]
+    for depth, window in ((16, 1), (5, 3), (12, 3)):
+        shapes = (1, 5, 4, depth), (1, window, window, depth), (1, 5, 4, 1)
+        options = {"Padding": "SAME", "StrideH": 1, "StrideW": 1}
+        drawn.append(Layer("CONV_2D", *shapes, 0, options, zero_point_out=-128))
+    with strategy.forced(preferred(ONE)):
+        check([(layer.model(), layer.input()) for layer in drawn], opt=opt, names=[ONE])

@@ -42,14 +42,6 @@
 #define ABOARD_DSP_LARGE_STEPS "8"
 #endif
 
-/** Iterations of eight taps of a single channel. A layer of one channel is short: one copy takes a third of the code of
- * eight, and 11 % more cycles. */
-#if defined(ABOARD_SPEED)
-#define ABOARD_DSP_LARGE_ONE_STEPS ABOARD_DSP_LARGE_STEPS
-#else
-#define ABOARD_DSP_LARGE_ONE_STEPS "1"
-#endif
-
 /** Products of one word of inputs with two SWAR-packed words. */
 #define ABOARD_DSP_LARGE_PRODUCTS(x, w0, w1)                           \
     "smlad r9, " x ", " w0 ", r9\n smlad r11, " x ", " w1 ", r11\n"    \
@@ -106,53 +98,65 @@ ABOARD_NAKED const uint32_t *aboard_dsp_large_four(const uint32_t *weights ABOAR
         "pop {r4-r11, pc}\n");
 }
 
+/** A tap group of a single channel: the sum in r3. */
+#define ABOARD_DSP_LARGE_ONE_GROUP(x, w)                               \
+    "sxtb16 r12, " x "\n sxtb16 lr, " w "\n"                           \
+    "sxtb16 " x ", " x ", ror #8\n sxtb16 " w ", " w ", ror #8\n"      \
+    "smlad r3, r12, lr, r3\n smlad r3, " x ", " w ", r3\n"
+
+/** Two tap groups of a single channel, 60 bytes; with labels between and behind them. */
+#define ABOARD_DSP_LARGE_ONE_PAIR(between, behind)                     \
+    "ldr r5, [r0, #4]\n ldr.w r4, [r0], #8\n ldr r7, [r1, #4]\n ldr.w r6, [r1], #8\n" \
+    ABOARD_DSP_LARGE_ONE_GROUP("r4", "r6") between ABOARD_DSP_LARGE_ONE_GROUP("r5", "r7") behind
+
+/** The pairs of an iteration. The first iteration is entered in the middle, where flags tell: N of an odd tap group,
+ * whose words are loaded before, and C of an odd pair. A layer of one channel is short, so that few copies are worth
+ * their flash. */
+#if defined(__OPTIMIZE_SIZE__)
+#define ABOARD_DSP_LARGE_ONE_LEFT_OUT ""
+#define ABOARD_DSP_LARGE_ONE_ODD "b.n 2f\n"
+#define ABOARD_DSP_LARGE_ONE_EVEN ""
+#define ABOARD_DSP_LARGE_ONE_PAIRS "1:\n" ABOARD_DSP_LARGE_ONE_PAIR("2:\n", "")
+#elif defined(ABOARD_SPEED)
+/* Eight copies, entered at 30 bytes for each tap group that is left out, and 6 more for an odd one. */
+#define ABOARD_DSP_LARGE_ONE_LEFT_OUT "rsb r6, r2, #0\n and r6, r6, #15\n rsb r12, r6, r6, lsl #4\n"
+#define ABOARD_DSP_LARGE_ONE_ODD "add r12, r12, #3\n"
+#define ABOARD_DSP_LARGE_ONE_EVEN "adr.w lr, 1f\n add lr, lr, r12, lsl #1\n orr lr, lr, #1\n bx lr\n"
+#define ABOARD_DSP_LARGE_ONE_PAIRS ".balign 4\n" "1:\n .rept 8\n" ABOARD_DSP_LARGE_ONE_PAIR("", "") ".endr\n"
+#else
+#define ABOARD_DSP_LARGE_ONE_LEFT_OUT ""
+#define ABOARD_DSP_LARGE_ONE_ODD "bcs.n 2f\n b.n 4f\n"
+#define ABOARD_DSP_LARGE_ONE_EVEN "bcs.n 3f\n"
+#define ABOARD_DSP_LARGE_ONE_PAIRS "1:\n" ABOARD_DSP_LARGE_ONE_PAIR("2:\n", "3:\n") ABOARD_DSP_LARGE_ONE_PAIR("4:\n", "")
+#endif
+
 /**
  * Adds products to the sum of one channel.
  *
- * @param weights    A word of int8 for each tap group.
  * @param x          Inputs, at any address.
+ * @param weights    A word of int8 for each tap group.
  * @param tap_groups At least 1.
  * @param sum        Its start.
  * @return The sum.
  */
-ABOARD_NAKED uint32_t aboard_dsp_large_one(const uint32_t *weights ABOARD_UNUSED, const int8_t *x ABOARD_UNUSED,
+ABOARD_NAKED uint32_t aboard_dsp_large_one(const int8_t *x ABOARD_UNUSED, const uint32_t *weights ABOARD_UNUSED,
                                            int32_t tap_groups ABOARD_UNUSED, uint32_t sum ABOARD_UNUSED) {
-    /* An odd tap group first, which keeps the flags; then two at a time, 16 instructions of 4 bytes. */
     __asm__ volatile(
-        "push {r4-r8}\n"
-        "lsrs r2, r2, #1\n"
-        "bcc.n 2f\n"
-        "ldr r4, [r1], #4\n ldr r6, [r0], #4\n"
-        "sxtb16 r8, r4\n sxtb16 r12, r6\n sxtb16 r4, r4, ror #8\n sxtb16 r6, r6, ror #8\n"
-        "smlad r3, r8, r12, r3\n smlad r3, r4, r6, r3\n"
-        "2:\n"
-        "beq.w 3f\n"
-        ".if " ABOARD_DSP_LARGE_ONE_STEPS " > 1\n"
-        "rsb r4, r2, #0\n"
-        "and r4, r4, #" ABOARD_DSP_LARGE_ONE_STEPS "-1\n"
-        "adr.w r5, 1f\n"
-        "add r5, r5, r4, lsl #6\n"
-        "orr r5, r5, #1\n"
-        "add r2, r1, r2, lsl #3\n"
-        "bx r5\n"
-        ".else\n"
-        "add r2, r1, r2, lsl #3\n"
-        ".endif\n"
-        ".balign 4\n"
-        "1:\n"
-        ".rept " ABOARD_DSP_LARGE_ONE_STEPS "\n"
-        "ldr r4, [r1], #4\n ldr r5, [r1], #4\n ldr r6, [r0], #4\n ldr r7, [r0], #4\n"
-        "sxtb16 r8, r4\n sxtb16 r12, r6\n sxtb16 r4, r4, ror #8\n sxtb16 r6, r6, ror #8\n"
-        "smlad r3, r8, r12, r3\n smlad r3, r4, r6, r3\n"
-        "sxtb16 r8, r5\n sxtb16 r12, r7\n sxtb16 r5, r5, ror #8\n sxtb16 r7, r7, ror #8\n"
-        "smlad r3, r8, r12, r3\n smlad r3, r5, r7, r3\n"
-        ".endr\n"
-        "cmp r1, r2\n"
-        "bne.w 1b\n"
-        "3:\n"
+        "push {r4-r7, lr}\n"
+        ABOARD_DSP_LARGE_ONE_LEFT_OUT
+        "lsls r4, r2, #31\n"
+        "add.w r2, r0, r2, lsl #2\n"
+        "bpl.n 5f\n"
+        "ldr.w r5, [r0], #4\n"
+        "ldmia r1!, {r7}\n"
+        ABOARD_DSP_LARGE_ONE_ODD
+        "5:\n"
+        ABOARD_DSP_LARGE_ONE_EVEN
+        ABOARD_DSP_LARGE_ONE_PAIRS
+        "cmp r0, r2\n"
+        "bne 1b\n"
         "mov r0, r3\n"
-        "pop {r4-r8}\n"
-        "bx lr\n");
+        "pop {r4-r7, pc}\n");
 }
 /* clang-format on */
 
@@ -176,7 +180,7 @@ ABOARD_SHARED const uint32_t *aboard_dsp_large_four(const uint32_t *weights, con
 }
 
 /** See above. */
-ABOARD_SHARED uint32_t aboard_dsp_large_one(const uint32_t *weights, const int8_t *x, int32_t tap_groups,
+ABOARD_SHARED uint32_t aboard_dsp_large_one(const int8_t *x, const uint32_t *weights, int32_t tap_groups,
                                             uint32_t sum) {
     for (int32_t group = 0; group < tap_groups; ++group) {
         const uint32_t inputs = aboard_dsp_load(x + group * ABOARD_DSP_TAP_GROUP);
@@ -207,7 +211,7 @@ ABOARD_INLINE uint32_t aboard_dsp_large_channel(const uint32_t *weights, const i
     const int32_t whole = taps / ABOARD_DSP_TAP_GROUP;
     const int32_t rest = taps % ABOARD_DSP_TAP_GROUP;
     if (whole > 0) {
-        sum = aboard_dsp_large_one(weights, x, whole, sum);
+        sum = aboard_dsp_large_one(x, weights, whole, sum);
     }
     if (rest > 0) {
         int8_t last[ABOARD_DSP_TAP_GROUP];
