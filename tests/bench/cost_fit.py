@@ -299,4 +299,4 @@ def ratio(rows: Sequence[figures.KernelMeasurement], layers: Sequence[Sample], m
         cores = figures.nearest(Target(f"c -mcpu={layer['core']}"), is_float=layer["implementation"].endswith("f32"))
         near = figures.by_likeness(rows, cores, layer["op"], layer["implementation"], layer["function"])
         total += predicted(getattr(near[0], measure), layer) if near else layer[measure]
-    return total / sum(layer[measure] for layer in layers)
+    return total / float(sum(layer[measure] for layer in layers))

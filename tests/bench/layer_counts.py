@@ -23,7 +23,7 @@ LAYERS = 11
 
 @dataclass(frozen=True)
 class Counted:
-    """What a layer executed, with the instructions that time it: about 55.
+    """What a layer executed.
 
     Attributes:
         layer: The layer.

@@ -19,9 +19,9 @@ _TEXT = """# Single layers
 
 Layers of ordinary and of odd shapes, int8, each with an input and an output of its own, beside CMSIS-NN; and drawn
 layers beside portable C. `make bench-layers` measures them and writes this page: many layers make one image, which
-runs in QEMU with the default options (`-opt=balanced`). Instructions are exact, and include about 55 of each layer
-that take the time before and after it. Cycles are estimates, by the core's manual without wait states; Cortex-M55 has
-no such table, so that its instructions are compared.
+runs in QEMU with the default options (`-opt=balanced`). Instructions are exact, those of the layer alone. Cycles are
+estimates, by the core's manual without wait states; Cortex-M55 has no such table, so that its instructions are
+compared.
 
 """
 

@@ -97,14 +97,16 @@ class ProfileRow(Result):
         "kind; null for the host."
     )
     ticks: int = Field(description="Ticks of the device's counter.")
-    instructions: int | None = Field(description="Instructions on an emulated board; null on other boards.")
+    instructions: int | None = Field(
+        description="Instructions on an emulated board, with those that read its counter; null on other boards."
+    )
     estimated_cycles: int | None = Field(
         description="Cycles of the host's core, estimated as `estimated_cycles_basis` states; null "
         "if there is no estimate, and on a device."
     )
     estimated_cycles_basis: Basis | None = Field(
-        description="`counted`: by the core's table over the executed instructions of the profiled run; `predicted`: "
-        "by the cost model, as in `aboard compile`; null without an estimate."
+        description="`counted`: by the core's table over the executed instructions of the profiled run, without those "
+        "that read the counter; `predicted`: by the cost model, as in `aboard compile`; null without an estimate."
     )
     device_cycles: int | None = Field(
         description="Cycles of the device that computes the operator, by the estimate of the device's own compiler, "

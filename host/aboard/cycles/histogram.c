@@ -4,15 +4,16 @@
  * of its counter, and how often control left each instruction for another place than the next one.
  *
  * A timed run begins with a call of `align`; between the first and the last call of `ticks` behind it lies exactly what
- * the counter counts. `end` marks its end. In a profiled run every second pair of calls encloses a step of a node,
- * whose number shows in the address that the function `hook` then writes its time to.
+ * the counter counts. `end` marks its end. In a profiled run a step of a node lies between the return of the function
+ * `begin` and the call of the function `hook`, so that the reading of the counter is no part of it. Its number shows in
+ * the address that `hook` writes its time to.
  *
  * With `flash`, also the lines that the core waits for: reads of flash that neither the cache of code nor that of data
  * holds. Both caches are fully associative and replace the line that was used least recently. A line of code behind the
  * one that was executed last is read ahead.
  *
- * Arguments, numbers in hexadecimal: out=FILE code=FIRST:END align=A ticks=A end=A hook=FIRST:END nodes=ADDRESS:COUNT
- * flash=FIRST:END line=BYTES caches=LINES OF CODE:LINES OF DATA
+ * Arguments, numbers in hexadecimal: out=FILE code=FIRST:END align=A ticks=A end=A begin=A hook=FIRST:END
+ * nodes=ADDRESS:COUNT flash=FIRST:END line=BYTES caches=LINES OF CODE:LINES OF DATA
  *
  * Output, for each timed run: "run", lines "<address> <executed> <left>" for all of it, with `flash` the line
  * "lines <awaited> <read ahead>", and for each node of a profiled run "node <number>" and such lines.
@@ -98,19 +99,20 @@ typedef struct {
 static const char *out;
 static range_t code, hook, nodes;
 static range_t flash, line_bytes, cache_lines;
-static uint64_t at_align, at_ticks, at_end;
+static uint64_t at_align, at_ticks, at_end, at_begin;
 
 static uint32_t *numbers; /* Of instructions, by halfwords from the start of the code; 0 for none. */
 static uint32_t known = 1;
 static uint64_t address_of[INSTRUCTIONS];
-static count_t now[INSTRUCTIONS], before[INSTRUCTIONS], total[INSTRUCTIONS], step[INSTRUCTIONS];
+static count_t now[INSTRUCTIONS], first[INSTRUCTIONS], last[INSTRUCTIONS], begun[INSTRUCTIONS], step[INSTRUCTIONS];
 static count_t *by_node[NODES];
 static cache_t code_cache, data_cache;
-static lines_t lines_now, lines_before, lines_total, lines_step, lines_by_node[NODES];
+static lines_t lines_now, lines_first, lines_last, lines_begun, lines_step, lines_by_node[NODES];
 static uint64_t executed_line; /* That was executed last. */
-static bool timing, pending;
-static uint32_t readings;
+static bool timing, read_once, pending;
 static const block_t *previous;
+static const block_t *before_previous;
+static const block_t *caller; /* The block that called `begin`, until it returns. */
 static FILE *file;
 
 static uint32_t number_of(uint64_t address) {
@@ -132,9 +134,20 @@ static void add(count_t *to, const count_t *from) {
     }
 }
 
-static void add_lines(lines_t *to, const lines_t *from) {
-    to->awaited += from->awaited;
-    to->ahead += from->ahead;
+static void subtract(count_t *to, const count_t *from, const count_t *less) {
+    for (uint32_t i = 0; i < known; ++i) {
+        to[i].executed = from[i].executed - less[i].executed;
+        to[i].left = from[i].left - less[i].left;
+    }
+}
+
+static lines_t difference(const lines_t *from, const lines_t *less) {
+    return (lines_t){from->awaited - less->awaited, from->ahead - less->ahead};
+}
+
+static void keep(count_t *counts, lines_t *lines) {
+    memcpy(counts, now, known * sizeof *now);
+    *lines = lines_now;
 }
 
 /* Reads a line of flash through a cache, and returns whether the cache held the line. */
@@ -194,10 +207,9 @@ static void on_align(unsigned int cpu, void *data) {
     (void)cpu;
     (void)data;
     timing = true;
+    read_once = false;
     pending = false;
-    readings = 0;
-    memset(total, 0, sizeof total);
-    lines_total = (lines_t){0, 0};
+    caller = NULL;
     memset(lines_by_node, 0, sizeof lines_by_node);
     for (uint32_t i = 0; i < NODES; ++i) {
         free(by_node[i]);
@@ -205,26 +217,29 @@ static void on_align(unsigned int cpu, void *data) {
     }
 }
 
-/* Readings of a run: start, then begin and end of each step, then stop. */
+/* Readings of a run: start, in a profiled run two for each step, then stop. */
 static void on_ticks(unsigned int cpu, void *data) {
     (void)cpu;
     (void)data;
-    if (!timing) {
-        return;
+    if (timing && !read_once) {
+        keep(first, &lines_first);
+        read_once = true;
     }
-    for (uint32_t i = 0; i < known; ++i) {
-        step[i].executed = now[i].executed - before[i].executed;
-        step[i].left = now[i].left - before[i].left;
-    }
-    lines_step = (lines_t){lines_now.awaited - lines_before.awaited, lines_now.ahead - lines_before.ahead};
-    lines_before = lines_now;
-    if (readings > 0) {
-        add(total, step);
-        add_lines(&lines_total, &lines_step);
-    }
-    readings++;
-    pending = readings > 1 && readings % 2 == 1;
-    memcpy(before, now, known * sizeof *now);
+    keep(last, &lines_last);
+}
+
+static void on_begin(unsigned int cpu, void *data) {
+    (void)cpu;
+    (void)data;
+    caller = before_previous;
+}
+
+static void on_hook(unsigned int cpu, void *data) {
+    (void)cpu;
+    (void)data;
+    subtract(step, now, begun);
+    lines_step = difference(&lines_now, &lines_begun);
+    pending = timing;
 }
 
 static void on_store(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data) {
@@ -240,7 +255,8 @@ static void on_store(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t addr
     }
     if (by_node[node] != NULL) {
         add(by_node[node], step);
-        add_lines(&lines_by_node[node], &lines_step);
+        lines_by_node[node].awaited += lines_step.awaited;
+        lines_by_node[node].ahead += lines_step.ahead;
     }
     pending = false;
 }
@@ -253,7 +269,9 @@ static void on_end(unsigned int cpu, void *data) {
     }
     timing = false;
     fprintf(file, "run\n");
-    print(total, &lines_total);
+    subtract(step, last, first);
+    lines_step = difference(&lines_last, &lines_first);
+    print(step, &lines_step);
     for (uint32_t i = 0; i < NODES; ++i) {
         if (by_node[i] != NULL) {
             fprintf(file, "node %" PRIu32 "\n", i);
@@ -263,13 +281,25 @@ static void on_end(unsigned int cpu, void *data) {
     fflush(file);
 }
 
+/*
+ * Returns true if one block lies behind another one. Before a page of code QEMU looks at the next instruction, and
+ * takes what it saw for a part of the last one.
+ */
+static bool follows(const block_t *block, const block_t *other) {
+    return block->start > other->end && block->start <= other->next;
+}
+
 static void on_block(unsigned int cpu, void *data) {
     (void)cpu;
     const block_t *block = data;
-    /* Before a page of code QEMU looks at the next instruction, and takes what it saw for a part of the last one. */
-    if (previous != NULL && (block->start <= previous->end || block->start > previous->next)) {
+    if (previous != NULL && !follows(block, previous)) {
         now[previous->last].left++;
     }
+    if (caller != NULL && follows(block, caller)) {
+        keep(begun, &lines_begun);
+        caller = NULL;
+    }
+    before_previous = previous;
     previous = block;
     read_code(block->start, block->next);
 }
@@ -278,7 +308,8 @@ static void mark(struct qemu_plugin_insn *instruction, uint64_t address) {
     const struct {
         uint64_t address;
         qemu_plugin_vcpu_cb call;
-    } marks[] = {{at_align, on_align}, {at_ticks, on_ticks}, {at_end, on_end}};
+    } marks[] = {
+        {at_align, on_align}, {at_ticks, on_ticks}, {at_end, on_end}, {at_begin, on_begin}, {hook.first, on_hook}};
     for (size_t i = 0; i < sizeof marks / sizeof *marks; ++i) {
         if (address == marks[i].address) {
             qemu_plugin_register_vcpu_insn_exec_cb(instruction, marks[i].call, QEMU_PLUGIN_CB_NO_REGS, NULL);
@@ -346,9 +377,10 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info, int
             const char *name;
             uint64_t *address;
             range_t *range;
-        } options[] = {{"align", &at_align, NULL}, {"ticks", &at_ticks, NULL},  {"end", &at_end, NULL},
-                       {"code", NULL, &code},      {"hook", NULL, &hook},       {"nodes", NULL, &nodes},
-                       {"flash", NULL, &flash},    {"line", NULL, &line_bytes}, {"caches", NULL, &cache_lines}};
+        } options[] = {{"align", &at_align, NULL},    {"ticks", &at_ticks, NULL}, {"end", &at_end, NULL},
+                       {"begin", &at_begin, NULL},    {"code", NULL, &code},      {"hook", NULL, &hook},
+                       {"nodes", NULL, &nodes},       {"flash", NULL, &flash},    {"line", NULL, &line_bytes},
+                       {"caches", NULL, &cache_lines}};
         if (length == 3 && strncmp(argv[i], "out", length) == 0) {
             out = value + 1;
         }

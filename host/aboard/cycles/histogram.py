@@ -17,8 +17,8 @@ from aboard.errors import ToolError
 
 #: Functions of the firmware that delimit a timed run, by their names in the plugin.
 MARKS = {"align": "aboard_port_ticks_align", "ticks": "aboard_port_ticks", "end": "aboard_port_stack_used"}
-# The function that adds the time of a node to a table, and this table.
-_HOOK, _NODES = "end_node", "node_ticks"
+# The functions that are called before a step of a node, and behind it; the table that the second adds its time to.
+_BEGIN, _HOOK, _NODES = "begin_node", "end_node", "node_ticks"
 _NODE_BYTES = 8
 
 
@@ -119,9 +119,10 @@ def arguments(image: Path, marks: Mapping[str, str] = MARKS) -> list[str]:
         )
     # Bit 0 of a function's address marks Thumb code.
     found = [f"code={first:x}:{end:x}", *(f"{mark}={symbols[name]['st_value'] & ~1:x}" for mark, name in marks.items())]
-    if _HOOK in symbols and _NODES in symbols:
+    if {_BEGIN, _HOOK, _NODES} <= symbols.keys():
         hook, nodes = symbols[_HOOK], symbols[_NODES]
-        begin = hook["st_value"] & ~1
-        found.append(f"hook={begin:x}:{begin + hook['st_size']:x}")
+        start = hook["st_value"] & ~1
+        found.append(f"begin={symbols[_BEGIN]['st_value'] & ~1:x}")
+        found.append(f"hook={start:x}:{start + hook['st_size']:x}")
         found.append(f"nodes={nodes['st_value']:x}:{nodes['st_size'] // _NODE_BYTES:x}")
     return found

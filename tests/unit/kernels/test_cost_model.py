@@ -13,7 +13,7 @@ import aboard
 from aboard.importers import load
 from aboard.kernels import of
 from aboard.kernels.select import cost_model, measured
-from aboard.kernels.select.cost_model import predict, whole_call
+from aboard.kernels.select.cost_model import FURTHER_CALL, predict, whole_call
 from aboard.kernels.select.work import Work, work
 from aboard.passes import run_pipeline
 from aboard.target import Target
@@ -88,10 +88,11 @@ def test_a_fit_knows_windows_rows_growth_and_cycles() -> None:
 
 def test_further_calls_of_a_cascade_are_no_part_of_a_fit() -> None:
     calls = [
-        {**layer(2 * m + 120 * (number - 1), m, 0), "calls": number} for m, number in ((1000, 9), (5000, 1), (700, 30))
+        {**layer(2 * m + FURTHER_CALL * (number - 1), m, 0), "calls": number}
+        for m, number in ((1000, 9), (5000, 1), (700, 30))
     ]
     assert cost_fit.fit(calls) == pytest.approx({"mac": 2.0}, rel=1e-3)
-    assert cost_fit.predicted({"mac": 2.0}, calls[0]) == 2000 + 8 * 120
+    assert cost_fit.predicted({"mac": 2.0}, calls[0]) == 2000 + 8 * FURTHER_CALL
 
 
 def test_errors_are_those_of_models_that_were_left_out() -> None:
@@ -158,8 +159,8 @@ def test_further_calls_and_work_done_twice_are_counted() -> None:
     # Cores differ more in cycles than in instructions.
     another = predict(conv, "i", Target("c -mcpu=cortex-m7"), [row])
     assert (another.error, another.in_cycles, another.is_priced) == (0.01, False, True)
-    assert thrice.instructions - once.instructions == 2 * 120
-    assert thrice.cycles - once.cycles == 2 * 120
+    assert thrice.instructions - once.instructions == 2 * FURTHER_CALL
+    assert thrice.cycles - once.cycles == 2 * FURTHER_CALL
     more = predict(conv, "i", target, [row], growth=1.5)
     assert (more.instructions, more.cycles) == (100 + 1.5 * macs, 200 + 3 * macs)
 
@@ -190,7 +191,7 @@ def test_a_formula_serves_until_the_kernel_is_measured() -> None:
     (conv,) = [node for node in graph.nodes if node.op == "conv2d"]
     target = Target("c -mcpu=cortex-m4")
     guess = predict(conv, "a_new_one", target, calls=3, growth=1.5, formula=1000.0)
-    assert (guess.instructions, guess.basis) == (1500 + 2 * 120, "formula of a_new_one")
+    assert (guess.instructions, guess.basis) == (1500 + 2 * FURTHER_CALL, "formula of a_new_one")
     assert not guess.is_measured
     known = predict(conv, "dsp_s8", target, formula=1000.0)
     assert known == predict(conv, "dsp_s8", target)

@@ -53,7 +53,7 @@ def test_a_kernel_waits_by_lines_and_wait_states() -> None:
     assert [stalls.timing(target) for target in (slow, fast)] == both
     waited = [stalls.cycles(target, BLOCKS, WORK, 600_000) for target in (slow, fast)]
     # Lines are the same; three wait states hide lines that are read ahead.
-    assert 1.6 < waited[0] / waited[1] < 2.2
+    assert 1.6 < waited[0] / waited[1] < 2.4
     assert 0.1 < waited[0] / 600_000 < 0.3
 
 
