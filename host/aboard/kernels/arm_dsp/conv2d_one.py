@@ -32,8 +32,9 @@ from aboard.ops import conv2d as op
 from aboard.ops.weighted import INPUT, WEIGHTS, Precision
 from aboard.target import Target
 
-#: Cycles of a result; of a row of its window that has tap groups, of a tap group, and of a tap behind them.
-_RESULT, _ROW, _TAP_GROUP, _TAP = 11.5, 36, 9.2, 5.4
+#: Cycles of a result; of a row of its window that has tap groups, of a tap group, of a tap behind them, and of a tap of
+#: a row without: such rows are a loop each, unless the window is a pixel.
+_RESULT, _ROW, _TAP_GROUP, _TAP, _TAP_ALONE = 11.5, 36, 9.2, 5.4, 14
 #: Cycles of a pixel that is copied, and of a byte of it.
 _COPIED_PIXEL, _COPIED_BYTE = 13, 2.8
 
@@ -104,7 +105,8 @@ def _loops(node: Node) -> int:
     height, width = op.window(node)
     depth = node.input(INPUT).shape[3] // groups(node)
     tap_groups, taps = divmod(width * depth, dot.TAP_GROUP)
-    row = (_ROW + _TAP_GROUP * tap_groups if tap_groups else 0) + _TAP * taps
+    tap = _TAP if tap_groups or height * width == 1 else _TAP_ALONE
+    row = (_ROW + _TAP_GROUP * tap_groups if tap_groups else 0) + tap * taps
     copied = loops.windows_with_gaps(node) * groups(node) * height * width
     return round(
         math.prod(node.output.shape) * (_RESULT + height * row) + copied * (_COPIED_PIXEL + _COPIED_BYTE * depth)
