@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-C_SOURCES = $(shell git ls-files 'firmware/*.c' 'firmware/*.h' 'tests/*.c' 'tests/*.h' 'host/*.c' 'docs/examples/*.c' 'docs/examples/*.h')
+C_SOURCES = $(shell git ls-files 'firmware/*.c' 'firmware/*.h' 'tests/*.c' 'tests/*.h' 'host/*.c' 'host/*.h' 'docs/examples/*.c' 'docs/examples/*.h')
 JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 
 # What `make test-frameworks` tests with, and what made tests/data/frameworks. Of torch, the build for CPUs is enough, which

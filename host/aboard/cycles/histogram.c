@@ -26,33 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* QEMU's public plugin interface, as far as it is used here. Debian has no package with its header. */
-typedef uint64_t qemu_plugin_id_t;
-typedef uint32_t qemu_plugin_meminfo_t;
-struct qemu_plugin_tb;
-struct qemu_plugin_insn;
-struct qemu_info_t;
-enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
-enum qemu_plugin_op { QEMU_PLUGIN_INLINE_ADD_U64 };
-enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_W = 2, QEMU_PLUGIN_MEM_RW };
-typedef void (*qemu_plugin_tb_trans_cb)(qemu_plugin_id_t, struct qemu_plugin_tb *);
-typedef void (*qemu_plugin_udata_cb)(qemu_plugin_id_t, void *);
-typedef void (*qemu_plugin_vcpu_cb)(unsigned int, void *);
-typedef void (*qemu_plugin_mem_cb)(unsigned int, qemu_plugin_meminfo_t, uint64_t, void *);
-void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t, qemu_plugin_tb_trans_cb);
-void qemu_plugin_register_atexit_cb(qemu_plugin_id_t, qemu_plugin_udata_cb, void *);
-void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *, qemu_plugin_vcpu_cb, enum qemu_plugin_cb_flags,
-                                          void *);
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *, qemu_plugin_vcpu_cb, enum qemu_plugin_cb_flags,
-                                            void *);
-void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *, enum qemu_plugin_op, void *, uint64_t);
-void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *, qemu_plugin_mem_cb, enum qemu_plugin_cb_flags,
-                                      enum qemu_plugin_mem_rw, void *);
-bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t);
-size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
-struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, size_t);
-uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *);
-size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *);
+#include "qemu_plugin.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 EXPORTED extern int qemu_plugin_version;
@@ -80,6 +54,12 @@ typedef struct {
     uint64_t ahead;
 } lines_t;
 
+/* Everything that is counted. */
+typedef struct {
+    count_t of[INSTRUCTIONS];
+    lines_t lines;
+} counts_t;
+
 typedef struct {
     uint32_t size;  /* In lines. */
     uint32_t *slot; /* By line of flash the number of its slot, from 1; 0 if the cache does not hold the line. */
@@ -104,10 +84,9 @@ static uint64_t at_align, at_ticks, at_end, at_begin;
 static uint32_t *numbers; /* Of instructions, by halfwords from the start of the code; 0 for none. */
 static uint32_t known = 1;
 static uint64_t address_of[INSTRUCTIONS];
-static count_t now[INSTRUCTIONS], first[INSTRUCTIONS], last[INSTRUCTIONS], begun[INSTRUCTIONS], step[INSTRUCTIONS];
-static count_t *by_node[NODES];
+static counts_t now, first, last, begun, step;
+static counts_t *by_node[NODES];
 static cache_t code_cache, data_cache;
-static lines_t lines_now, lines_first, lines_last, lines_begun, lines_step, lines_by_node[NODES];
 static uint64_t executed_line; /* That was executed last. */
 static bool timing, read_once, pending;
 static const block_t *previous;
@@ -127,27 +106,27 @@ static uint32_t number_of(uint64_t address) {
     return *number;
 }
 
-static void add(count_t *to, const count_t *from) {
+static void add(counts_t *to, const counts_t *from) {
     for (uint32_t i = 0; i < known; ++i) {
-        to[i].executed += from[i].executed;
-        to[i].left += from[i].left;
+        to->of[i].executed += from->of[i].executed;
+        to->of[i].left += from->of[i].left;
     }
+    to->lines.awaited += from->lines.awaited;
+    to->lines.ahead += from->lines.ahead;
 }
 
-static void subtract(count_t *to, const count_t *from, const count_t *less) {
+/* Sets `step` to what was counted between two moments. */
+static void take_step(const counts_t *from, const counts_t *to) {
     for (uint32_t i = 0; i < known; ++i) {
-        to[i].executed = from[i].executed - less[i].executed;
-        to[i].left = from[i].left - less[i].left;
+        step.of[i].executed = to->of[i].executed - from->of[i].executed;
+        step.of[i].left = to->of[i].left - from->of[i].left;
     }
+    step.lines = (lines_t){to->lines.awaited - from->lines.awaited, to->lines.ahead - from->lines.ahead};
 }
 
-static lines_t difference(const lines_t *from, const lines_t *less) {
-    return (lines_t){from->awaited - less->awaited, from->ahead - less->ahead};
-}
-
-static void keep(count_t *counts, lines_t *lines) {
-    memcpy(counts, now, known * sizeof *now);
-    *lines = lines_now;
+static void keep(counts_t *kept) {
+    memcpy(kept->of, now.of, known * sizeof *now.of);
+    kept->lines = now.lines;
 }
 
 /* Reads a line of flash through a cache, and returns whether the cache held the line. */
@@ -177,7 +156,7 @@ static void read_code(uint64_t address, uint64_t end) {
     const uint64_t last = (end - 1 - flash.first) / line_bytes.first;
     for (uint64_t line = (address - flash.first) / line_bytes.first; line <= last; ++line) {
         if (!held(&code_cache, line)) {
-            *(line == executed_line + 1 ? &lines_now.ahead : &lines_now.awaited) += 1;
+            *(line == executed_line + 1 ? &now.lines.ahead : &now.lines.awaited) += 1;
         }
         executed_line = line;
     }
@@ -188,18 +167,19 @@ static void on_load(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t addre
     (void)data;
     if (!qemu_plugin_mem_is_store(info) && address >= flash.first && address < flash.end &&
         !held(&data_cache, (address - flash.first) / line_bytes.first)) {
-        lines_now.awaited++;
+        now.lines.awaited++;
     }
 }
 
-static void print(const count_t *counts, const lines_t *lines) {
+static void print(const counts_t *counts) {
     for (uint32_t i = 0; i < known; ++i) {
-        if (counts[i].executed != 0) {
-            fprintf(file, "%" PRIx64 " %" PRIu64 " %" PRIu64 "\n", address_of[i], counts[i].executed, counts[i].left);
+        const count_t *count = &counts->of[i];
+        if (count->executed != 0) {
+            fprintf(file, "%" PRIx64 " %" PRIu64 " %" PRIu64 "\n", address_of[i], count->executed, count->left);
         }
     }
     if (flash.end != 0) {
-        fprintf(file, "lines %" PRIu64 " %" PRIu64 "\n", lines->awaited, lines->ahead);
+        fprintf(file, "lines %" PRIu64 " %" PRIu64 "\n", counts->lines.awaited, counts->lines.ahead);
     }
 }
 
@@ -210,7 +190,6 @@ static void on_align(unsigned int cpu, void *data) {
     read_once = false;
     pending = false;
     caller = NULL;
-    memset(lines_by_node, 0, sizeof lines_by_node);
     for (uint32_t i = 0; i < NODES; ++i) {
         free(by_node[i]);
         by_node[i] = NULL;
@@ -222,10 +201,10 @@ static void on_ticks(unsigned int cpu, void *data) {
     (void)cpu;
     (void)data;
     if (timing && !read_once) {
-        keep(first, &lines_first);
+        keep(&first);
         read_once = true;
     }
-    keep(last, &lines_last);
+    keep(&last);
 }
 
 static void on_begin(unsigned int cpu, void *data) {
@@ -237,8 +216,7 @@ static void on_begin(unsigned int cpu, void *data) {
 static void on_hook(unsigned int cpu, void *data) {
     (void)cpu;
     (void)data;
-    subtract(step, now, begun);
-    lines_step = difference(&lines_now, &lines_begun);
+    take_step(&begun, &now);
     pending = timing;
 }
 
@@ -251,12 +229,10 @@ static void on_store(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t addr
         return;
     }
     if (by_node[node] == NULL) {
-        by_node[node] = calloc(INSTRUCTIONS, sizeof(count_t));
+        by_node[node] = calloc(1, sizeof(counts_t));
     }
     if (by_node[node] != NULL) {
-        add(by_node[node], step);
-        lines_by_node[node].awaited += lines_step.awaited;
-        lines_by_node[node].ahead += lines_step.ahead;
+        add(by_node[node], &step);
     }
     pending = false;
 }
@@ -269,13 +245,12 @@ static void on_end(unsigned int cpu, void *data) {
     }
     timing = false;
     fprintf(file, "run\n");
-    subtract(step, last, first);
-    lines_step = difference(&lines_last, &lines_first);
-    print(step, &lines_step);
+    take_step(&first, &last);
+    print(&step);
     for (uint32_t i = 0; i < NODES; ++i) {
         if (by_node[i] != NULL) {
             fprintf(file, "node %" PRIu32 "\n", i);
-            print(by_node[i], &lines_by_node[i]);
+            print(by_node[i]);
         }
     }
     fflush(file);
@@ -293,10 +268,10 @@ static void on_block(unsigned int cpu, void *data) {
     (void)cpu;
     const block_t *block = data;
     if (previous != NULL && !follows(block, previous)) {
-        now[previous->last].left++;
+        now.of[previous->last].left++;
     }
     if (caller != NULL && follows(block, caller)) {
-        keep(begun, &lines_begun);
+        keep(&begun);
         caller = NULL;
     }
     before_previous = previous;
@@ -335,7 +310,8 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
         const uint64_t address = qemu_plugin_insn_vaddr(instruction);
         const uint32_t number = number_of(address);
         mark(instruction, address);
-        qemu_plugin_register_vcpu_insn_exec_inline(instruction, QEMU_PLUGIN_INLINE_ADD_U64, &now[number].executed, 1);
+        qemu_plugin_register_vcpu_insn_exec_inline(instruction, QEMU_PLUGIN_INLINE_ADD_U64, &now.of[number].executed,
+                                                   1);
         if (i == 0) {
             block->start = address;
         }
