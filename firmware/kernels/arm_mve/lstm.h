@@ -22,6 +22,9 @@
 /** Sums of a block: of two gates those of the input and those of the hidden state, then those of the other gates. */
 #define ABOARD_LSTM_MVE_SUMS (2 * ABOARD_LSTM_GATES * ABOARD_LSTM_MVE_UNITS)
 
+/** Those of two gates, which are computed together. */
+#define ABOARD_LSTM_MVE_PAIR (ABOARD_LSTM_MVE_SUMS / 2)
+
 /** Parameters of aboard_lstm_mve. Literals. */
 typedef struct {
     aboard_lstm_t layer;
@@ -30,6 +33,9 @@ typedef struct {
 } aboard_lstm_mve_t;
 
 #if ABOARD_MVE_ASM
+
+/** Two gates of four units before their functions, in the lower and in the upper halves of the lanes. */
+typedef int16x8_t aboard_lstm_mve_gates_t;
 
 /** Eight sums as two vectors. */
 ABOARD_INLINE void aboard_lstm_mve_keep(int32_t *to, aboard_mve_sums_t sums) {
@@ -47,14 +53,13 @@ ABOARD_INLINE int32x4_t aboard_lstm_mve_sum(const int32_t *sums, const int32_t *
     return scaled;
 }
 
-/** Gates `first` and `first` + 1 before their functions, in the lower and in the upper halves of the lanes. */
-ABOARD_INLINE int16x8_t aboard_lstm_mve_gates(const aboard_lstm_t *p, const int32_t *sums, const int32_t *bias,
-                                              int32_t first) {
-    const int16x8_t fresh = aboard_mve_halfwords(aboard_lstm_mve_sum(sums, bias, 2 * first, p->input[first]),
-                                                 aboard_lstm_mve_sum(sums, bias, 2 * first + 1, p->input[first + 1]));
-    const int16x8_t past =
-        aboard_mve_halfwords(aboard_lstm_mve_sum(sums, bias, 2 * first + 2, p->recurrent[first]),
-                             aboard_lstm_mve_sum(sums, bias, 2 * first + 3, p->recurrent[first + 1]));
+/** Gates `first` and `first` + 1 from their sums and biases, vectors of four units. */
+ABOARD_INLINE aboard_lstm_mve_gates_t aboard_lstm_mve_gates(const aboard_lstm_t *p, const int32_t *sums,
+                                                            const int32_t *bias, int32_t first) {
+    const int16x8_t fresh = aboard_mve_halfwords(aboard_lstm_mve_sum(sums, bias, 0, p->input[first]),
+                                                 aboard_lstm_mve_sum(sums, bias, 1, p->input[first + 1]));
+    const int16x8_t past = aboard_mve_halfwords(aboard_lstm_mve_sum(sums, bias, 2, p->recurrent[first]),
+                                                aboard_lstm_mve_sum(sums, bias, 3, p->recurrent[first + 1]));
     return vqaddq_s16(fresh, past);
 }
 
@@ -131,23 +136,26 @@ ABOARD_INLINE int32x4_t aboard_lstm_mve_states(const aboard_lstm_t *p, int16x8_t
 }
 
 /**
- * The states of four units from their sums, or of the first `count` if this is fewer.
+ * The states of four units from their gates before the functions, or of the first `count` if this is fewer.
  *
- * @param sums, bias Vectors of four units, in the order of ABOARD_LSTM_MVE_SUMS.
- * @param cell, next Cell states before and after the step.
- * @param y          Hidden states after the step.
+ * @param first, second Gates input and forget, and gates cell and output.
+ * @param cell, next    Cell states before and after the step.
+ * @param y             Hidden states after the step.
  */
-ABOARD_INLINE void aboard_lstm_mve_block(const aboard_lstm_t *p, const int32_t *sums, const int32_t *bias,
-                                         const int16_t *cell, int16_t *next, int8_t *y, const uint16_t *table,
-                                         int32_t count) {
+ABOARD_INLINE void aboard_lstm_mve_block(const aboard_lstm_t *p, const aboard_lstm_mve_gates_t *first,
+                                         const aboard_lstm_mve_gates_t *second, const int16_t *cell, int16_t *next,
+                                         int8_t *y, const uint16_t *table, int32_t count) {
     const mve_pred16_t some = vctp32q((uint32_t)count);
-    const int16x8_t first = aboard_lstm_mve_gates(p, sums, bias, 0);
-    const int16x8_t second = aboard_lstm_mve_gates(p, sums, bias, 2);
-    const int32x4_t hidden = aboard_lstm_mve_states(p, first, second, cell, next, table, some);
+    const int32x4_t hidden = aboard_lstm_mve_states(p, *first, *second, cell, next, table, some);
     vstrbq_p_s32(y, vmaxq_s32(vminq_s32(hidden, vdupq_n_s32(INT8_MAX)), vdupq_n_s32(INT8_MIN)), some);
 }
 
 #else
+
+/** Two gates of four units before their functions. */
+typedef struct {
+    int32_t lanes[2][ABOARD_LSTM_MVE_UNITS];
+} aboard_lstm_mve_gates_t;
 
 /** Eight sums as two vectors. */
 ABOARD_INLINE void aboard_lstm_mve_keep(int32_t *to, aboard_mve_sums_t sums) {
@@ -156,20 +164,29 @@ ABOARD_INLINE void aboard_lstm_mve_keep(int32_t *to, aboard_mve_sums_t sums) {
 }
 
 /** The function above in C. */
-ABOARD_INLINE void aboard_lstm_mve_block(const aboard_lstm_t *p, const int32_t *sums, const int32_t *bias,
-                                         const int16_t *cell, int16_t *next, int8_t *y, const uint16_t *table,
-                                         int32_t count) {
+ABOARD_INLINE aboard_lstm_mve_gates_t aboard_lstm_mve_gates(const aboard_lstm_t *p, const int32_t *sums,
+                                                            const int32_t *bias, int32_t first) {
+    aboard_lstm_mve_gates_t gates;
+    for (int32_t at = 0; at < 2 * ABOARD_LSTM_MVE_UNITS; ++at) {
+        const int32_t gate = at / ABOARD_LSTM_MVE_UNITS;
+        const int32_t past = at + 2 * ABOARD_LSTM_MVE_UNITS;
+        const int32_t of_x = (int32_t)((uint32_t)sums[at] + (uint32_t)bias[at]);
+        const int32_t of_h = (int32_t)((uint32_t)sums[past] + (uint32_t)bias[past]);
+        gates.lanes[gate][at % ABOARD_LSTM_MVE_UNITS] =
+            aboard_lstm_saturate(aboard_lstm_rescale(of_x, &p->input[first + gate]) +
+                                 aboard_lstm_rescale(of_h, &p->recurrent[first + gate]));
+    }
+    return gates;
+}
+
+/** The function above in C. */
+ABOARD_INLINE void aboard_lstm_mve_block(const aboard_lstm_t *p, const aboard_lstm_mve_gates_t *first,
+                                         const aboard_lstm_mve_gates_t *second, const int16_t *cell, int16_t *next,
+                                         int8_t *y, const uint16_t *table, int32_t count) {
     for (int32_t i = 0; i < ABOARD_MIN(count, ABOARD_LSTM_MVE_UNITS); ++i) {
-        int32_t gates[ABOARD_LSTM_GATES];
+        const int32_t gates[ABOARD_LSTM_GATES] = {first->lanes[0][i], first->lanes[1][i], second->lanes[0][i],
+                                                  second->lanes[1][i]};
         int32_t result;
-        for (int32_t g = 0; g < ABOARD_LSTM_GATES; ++g) {
-            const int32_t fresh = (g / 2 * 4 + g % 2) * ABOARD_LSTM_MVE_UNITS + i;
-            const int32_t past = fresh + 2 * ABOARD_LSTM_MVE_UNITS;
-            const int32_t of_x = (int32_t)((uint32_t)sums[fresh] + (uint32_t)bias[fresh]);
-            const int32_t of_h = (int32_t)((uint32_t)sums[past] + (uint32_t)bias[past]);
-            gates[g] = aboard_lstm_saturate(aboard_lstm_rescale(of_x, &p->input[g]) +
-                                            aboard_lstm_rescale(of_h, &p->recurrent[g]));
-        }
         next[i] = aboard_lstm_cell(p, gates, cell[i], table, &result);
         y[i] = (int8_t)aboard_lstm_hidden(result, p->zero_point, INT8_MIN, INT8_MAX);
     }
@@ -185,13 +202,16 @@ ABOARD_INLINE void aboard_lstm_mve_step(const aboard_lstm_mve_t *p, const int8_t
     ABOARD_OPAQUE(bias);
     ABOARD_UNROLL(1)
     for (int32_t n = 0; n < p->layer.extents.units; n += ABOARD_LSTM_MVE_UNITS) {
-        ABOARD_UNROLL(1)
-        for (int32_t *to = sums; to < sums + ABOARD_LSTM_MVE_SUMS; to += ABOARD_LSTM_MVE_SUMS / 2) {
-            aboard_lstm_mve_keep(to, aboard_mve_eight(p->input, x, &weights));
-            aboard_lstm_mve_keep(to + ABOARD_LSTM_MVE_SUMS / 4, aboard_mve_eight(p->hidden, h, &weights));
+        aboard_lstm_mve_gates_t gates[2];
+        ABOARD_UNROLL(2)
+        for (int32_t pair = 0; pair < 2; ++pair) {
+            aboard_lstm_mve_keep(sums, aboard_mve_eight(p->input, x, &weights));
+            aboard_lstm_mve_keep(sums + ABOARD_LSTM_MVE_PAIR / 2, aboard_mve_eight(p->hidden, h, &weights));
+            gates[pair] = aboard_lstm_mve_gates(&p->layer, sums, bias, 2 * pair);
+            bias += ABOARD_LSTM_MVE_PAIR;
         }
-        aboard_lstm_mve_block(&p->layer, sums, bias, cell + n, next + n, y + n, table, p->layer.extents.units - n);
-        bias += ABOARD_LSTM_MVE_SUMS;
+        aboard_lstm_mve_block(&p->layer, &gates[0], &gates[1], cell + n, next + n, y + n, table,
+                              p->layer.extents.units - n);
     }
 }
 
@@ -202,7 +222,7 @@ ABOARD_INLINE void aboard_lstm_mve_step(const aboard_lstm_mve_t *p, const int8_t
  *                of the input and those of the hidden state, each [chunks][two gates][4 units][16], padded with zeros.
  * @param bias    [blocks of units][ABOARD_LSTM_MVE_SUMS].
  * @param table   As for aboard_logistic_s16, and its last value again.
- * @param scratch ABOARD_LSTM_MVE_SUMS words; an input's chunks and a hidden state's, unless these are whole.
+ * @param scratch ABOARD_LSTM_MVE_PAIR words; an input's chunks and a hidden state's, unless these are whole.
  */
 ABOARD_INLINE void aboard_lstm_mve(const aboard_lstm_mve_t *p, const int8_t *in, const int8_t *hidden,
                                    const int16_t *cell, int8_t *out, int8_t *next_hidden, int16_t *next_cell,
@@ -210,7 +230,7 @@ ABOARD_INLINE void aboard_lstm_mve(const aboard_lstm_mve_t *p, const int8_t *in,
                                    int32_t first ABOARD_UNUSED, int32_t last ABOARD_UNUSED) {
     const aboard_lstm_extents_t *const e = &p->layer.extents;
     const int32_t copied = e->inputs % ABOARD_MVE_CHUNK != 0 ? p->input.rows * p->input.chunks : 0;
-    int8_t *const x_copy = (int8_t *)(scratch + ABOARD_LSTM_MVE_SUMS);
+    int8_t *const x_copy = (int8_t *)(scratch + ABOARD_LSTM_MVE_PAIR);
     int8_t *const h_copy = x_copy + copied * ABOARD_MVE_CHUNK;
     for (int32_t batch = 0; batch < e->batches; ++batch) {
         const int8_t *h = hidden + batch * e->units;

@@ -34,8 +34,8 @@ from aboard.target import Target
 #: Units of a block, and gates whose sums are computed at once.
 _UNITS, _PAIR = 4, 2
 
-#: Bytes of a block's sums.
-_SUMS = 4 * 2 * len(GATES) * _UNITS
+#: Bytes of the sums of a pair of gates of a block, and of those of all gates.
+_SUMS_OF_PAIR, _SUMS = (4 * 2 * gates * _UNITS for gates in (_PAIR, len(GATES)))
 
 #: Values of int16 that one instruction takes.
 CHUNK_S16 = 8
@@ -44,7 +44,7 @@ CHUNK_S16 = 8
 _PER_CHUNK_S16, _PER_UNIT_S16 = 12, 104
 
 #: Instructions of a chunk of weights, and of a block of units beside them; counted on Cortex-M55 in QEMU.
-_PER_CHUNK, _PER_BLOCK = 34, 330
+_PER_CHUNK, _PER_BLOCK = 34, 323
 
 
 @implements
@@ -80,7 +80,7 @@ class MveS8(PortableS8):
                 ConstantArg(PackedConstant("weights", _weights(node), align=CHUNK)),
                 ConstantArg(PackedConstant("bias", _bias(node), align=CHUNK)),
                 ConstantArg(_table()),
-                ScratchArg(Scratch(_SUMS + copied, align=CHUNK), "int32_t *"),
+                ScratchArg(Scratch(_SUMS_OF_PAIR + copied, align=CHUNK), "int32_t *"),
             ),
             rows=outputs[0].rows,
             step_rows=outputs[0].rows,
