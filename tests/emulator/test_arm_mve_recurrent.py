@@ -35,7 +35,9 @@ def lstms() -> list[Case]:
 
 
 def svdfs() -> list[Case]:
-    shapes, states = [(1, 1, 1, 1), (16, 5, 2, 16), (33, 3, 1, 19), (240, 13, 1, 9)], [np.int8, np.int16]
+    # Units of one block, and of several.
+    shapes = [(1, 1, 1, 1), (16, 5, 2, 16), (33, 3, 1, 19), (240, 13, 1, 9), (20, 72, 3, 5), (16, 64, 1, 4)]
+    states = [np.int8, np.int16]
     layers = [
         Filter(state=state, batch=1 + i % 2, inputs=inputs, units=units, rank=rank, memory=memory, seed=i)
         for i, (inputs, units, rank, memory) in enumerate(shapes)

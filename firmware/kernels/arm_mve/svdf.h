@@ -21,8 +21,10 @@
 typedef struct {
     aboard_svdf_s8_t filter;
     aboard_mve_reach_t reach; /**< Chunks of the inputs of a row. */
-    int32_t sums;             /**< Words of the scratch before the features: units, rounded up to four. */
-    int32_t copy;             /**< Bytes of the scratch before the inputs: sums and features, rounded up to chunks. */
+    int32_t units; /**< Units of a block, which divide those of the layer: all, or a multiple of four with a multiple of
+                        eight filters. */
+    int32_t sums;  /**< Words of the scratch before the features: units of a block, rounded up to four. */
+    int32_t copy;  /**< Bytes of the scratch before the inputs: sums and features, rounded up to chunks. */
 } aboard_svdf_mve_t;
 
 #if ABOARD_MVE_ASM
@@ -123,30 +125,31 @@ ABOARD_INLINE void aboard_svdf_mve_results(const aboard_svdf_s8_t *p, const int3
 
 #endif
 
-/** Writes the features of all filters of a row. */
-ABOARD_INLINE void aboard_svdf_mve_inputs(const aboard_svdf_mve_t *p, const int8_t *x, const int8_t *weights,
-                                          const int32_t *bias, int16_t *features, bool wide) {
-    int32_t left = p->filter.filters;
+/** Writes the features of `left` filters of a row; `weights` is advanced. */
+ABOARD_INLINE void aboard_svdf_mve_inputs(const aboard_svdf_mve_t *p, const int8_t *x, const int8_t **weights,
+                                          const int32_t *bias, int16_t *features, int32_t left, bool wide) {
     ABOARD_UNROLL(1)
     for (; left > 4; left -= 8) {
-        const aboard_mve_sums_t sums = aboard_mve_eight(p->reach, x, &weights);
+        const aboard_mve_sums_t sums = aboard_mve_eight(p->reach, x, weights);
         aboard_svdf_mve_features(&p->filter, sums.a, bias, features, wide);
         aboard_svdf_mve_features(&p->filter, sums.b, bias + 4, features + 4, wide);
         bias += 8;
         features += 8;
     }
     if (left > 0) {
-        const aboard_mve_sums_t sums = aboard_mve_pair(p->reach, x, x, &weights);
+        const aboard_mve_sums_t sums = aboard_mve_pair(p->reach, x, x, weights);
         aboard_svdf_mve_features(&p->filter, sums.a, bias, features, wide);
     }
 }
 
-/** Moves the states of a row's filters, appends their features, and writes the sums of the units. */
+/** Moves the states of the filters of `units` units from element `at` on, appends their features, and writes the sums
+ * of the units. */
 ABOARD_INLINE void aboard_svdf_mve_states(const aboard_svdf_s8_t *p, const void *state, void *next, const void *time,
-                                          const int16_t *features, int32_t *sums, bool wide) {
+                                          const int16_t *features, int32_t *sums, int32_t at, int32_t units,
+                                          bool wide) {
     const int32_t last = p->memory - 1;
-    int32_t at = 0;
-    for (int32_t unit = 0; unit < p->filters / p->rank; ++unit) {
+    ABOARD_UNROLL(1)
+    for (int32_t unit = 0; unit < units; ++unit) {
         int32_t sum = 0;
         for (int32_t i = 0; i < p->rank; ++i) {
             const int32_t feature = *features++;
@@ -186,11 +189,20 @@ ABOARD_INLINE void aboard_svdf_mve_any(const aboard_svdf_mve_t *p, const int8_t 
             aboard_mve_copy(copy, x, f->inputs);
             x = copy;
         }
-        aboard_svdf_mve_inputs(p, x, weights, feature_bias, features, wide);
-        aboard_svdf_mve_states(f, (const uint8_t *)state + row * bytes, (uint8_t *)next + row * bytes, time, features,
-                               scratch, wide);
-        for (int32_t n = 0; n < units; n += 4) {
-            aboard_svdf_mve_results(f, scratch + n, bias + n, out + row * units + n, units - n);
+        const int8_t *w = weights;
+        int32_t end = units;
+        if (p->units < units) {
+            /* gcc would repeat the code of two blocks. */
+            ABOARD_OPAQUE(end);
+        }
+        for (int32_t unit = 0; unit < end; unit += p->units) {
+            aboard_svdf_mve_inputs(p, x, &w, feature_bias + unit * f->rank, features, p->units * f->rank, wide);
+            aboard_svdf_mve_states(f, (const uint8_t *)state + row * bytes, (uint8_t *)next + row * bytes, time,
+                                   features, scratch, unit * f->rank * f->memory, p->units, wide);
+            ABOARD_UNROLL(1)
+            for (int32_t n = 0; n < p->units; n += 4) {
+                aboard_svdf_mve_results(f, scratch + n, bias + unit + n, out + row * units + unit + n, p->units - n);
+            }
         }
     }
 }
@@ -201,7 +213,8 @@ ABOARD_INLINE void aboard_svdf_mve_any(const aboard_svdf_mve_t *p, const int8_t 
  * @param weights      Blocks of eight filters, as for aboard_fully_connected_mve.
  * @param feature_bias Filled up with zeros to whole blocks.
  * @param bias         Filled up with zeros to a multiple of four.
- * @param scratch      Sums of units, features of filters in int16, and a row's inputs unless these are whole chunks.
+ * @param scratch      Of a block: sums of units, and features of filters in int16; a row's inputs, unless these are
+ *                     whole chunks.
  */
 ABOARD_INLINE void aboard_svdf_mve(const aboard_svdf_mve_t *p, const int8_t *in, const int8_t *state, int8_t *out,
                                    int8_t *next, const int8_t *weights, const int8_t *time, const int32_t *feature_bias,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -21,8 +22,12 @@ from aboard.kernels.weights import filled
 from aboard.ops.svdf import FEATURE_WEIGHTS, INPUT, STATE, TIME_WEIGHTS
 from aboard.target import Target
 
-#: Instructions of a chunk of eight filters, of a filter, and of a vector of a state; counted on Cortex-M55 in QEMU.
-_PER_CHUNK, _PER_FILTER, _PER_VECTOR = 17, 14, 15
+#: Units of a block: with fewer, the scratch is smaller and loops begin more often.
+_LEAST_UNITS = 32
+
+#: Instructions of a chunk of eight filters, of a filter, of a vector of a state, and of a block of units after the
+#: first; counted on Cortex-M55 in QEMU.
+_PER_CHUNK, _PER_FILTER, _PER_VECTOR, _PER_BLOCK = 17, 14, 15, 150
 
 
 class _MveInt8(SvdfKernel):
@@ -35,7 +40,8 @@ class _MveInt8(SvdfKernel):
         memory = node.input(TIME_WEIGHTS).shape[1] * self.state.bytes
         chunks = -(-filters // BLOCK) * -(-inputs // CHUNK)
         of_filter = _PER_FILTER + _PER_VECTOR * -(-memory // CHUNK)
-        return node.outputs[0].shape[0] * (_PER_CHUNK * chunks + of_filter * filters)
+        blocks = len(unit_bias(node)) // _units(node) - 1
+        return node.outputs[0].shape[0] * (_PER_CHUNK * chunks + of_filter * filters + _PER_BLOCK * blocks)
 
     @override
     def lower(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View], target: Target) -> KernelCall:
@@ -44,11 +50,15 @@ class _MveInt8(SvdfKernel):
         folded = -node.input(INPUT).quant.zero_point * weights.astype(np.int64).sum(1)
         feature_bias, bias = filled(folded, BLOCK), filled(unit_bias(node).astype(np.int64), LANES)
         chunks = -(-taps // CHUNK)
-        copy = -(-(4 * len(bias) + 2 * len(feature_bias)) // CHUNK) * CHUNK
+        units = _units(node)
+        filters = units * len(weights) // len(unit_bias(node))
+        sums, features = -(-units // LANES) * LANES, -(-filters // BLOCK) * BLOCK
+        copy = -(-(4 * sums + 2 * features) // CHUNK) * CHUNK
         params: dict[str, Literal] = {
             "filter": int8_params(node),
             "reach": reach(1, chunks, 0),
-            "sums": len(bias),
+            "units": units,
+            "sums": sums,
             "copy": copy,
         }
         scratch = Scratch(copy + (CHUNK * chunks if taps % CHUNK else 0), align=CHUNK)
@@ -72,6 +82,14 @@ class _MveInt8(SvdfKernel):
             # Parameters are immediates in instructions, so layers cannot share code.
             code_key=repr(params),
         )
+
+
+def _units(node: Node) -> int:
+    """Returns the units of a block: the fewest from `_LEAST_UNITS` on that make equal blocks of whole vectors."""
+    units = len(unit_bias(node))
+    rank = node.input(FEATURE_WEIGHTS).shape[0] // units
+    step = math.lcm(LANES, BLOCK // math.gcd(BLOCK, rank))
+    return next((n for n in range(_LEAST_UNITS, units, step) if units % n == 0), units)
 
 
 @implements
