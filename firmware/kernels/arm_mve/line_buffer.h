@@ -83,12 +83,18 @@ ABOARD_INLINE void aboard_mve_copy(int8_t *to, const int8_t *from, int32_t count
         memcpy(to, from, 4);
         return;
     }
-    for (; count >= 16; count -= 16) {
+    for (; count == 16 || count >= 32; count -= 16) {
         vstrbq_s8(to, vldrbq_s8(from));
         to += 16;
         from += 16;
     }
-    if (count > 0) {
+    if (count > 16) {
+        /* Two vectors that have bytes in common; both are loaded before one is stored. */
+        const int8x16_t first = vldrbq_s8(from);
+        const int8x16_t last = vldrbq_s8(from + count - 16);
+        vstrbq_s8(to, first);
+        vstrbq_s8(to + count - 16, last);
+    } else if (count > 0) {
         const mve_pred16_t some = vctp8q((uint32_t)count);
         vstrbq_p_s8(to, vldrbq_z_s8(from, some), some);
     }
