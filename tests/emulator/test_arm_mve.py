@@ -5,6 +5,7 @@ Each image carries several models, because building one takes longer than runnin
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -90,6 +91,15 @@ def test_images_with_every_number_of_last_results() -> None:
 def test_columns_of_few_results(first: int, toolchain: str) -> None:
     # Every other model is for speed.
     check([(layer.model(), layer.input()) for layer in mve_images.columns()[first:]], toolchain=toolchain)
+
+
+def test_results_over_pixels_of_the_same_channels() -> None:
+    layers = mve_images.shrinking()
+    for layer in layers:
+        module = aboard.compile(layer.model(), target=BOARD, name="m")
+        together = sum(buffer.bytes for buffer in module.manifest.buffers)
+        assert module.manifest.ram_bytes <= together - math.prod(layer.shape_out) // 2
+    check([(layer.model(), layer.input()) for layer in layers])
 
 
 @pytest.mark.parametrize("toolchain", ["arm-none-eabi-gcc", "zig"])

@@ -23,7 +23,7 @@ from aboard.kernels.contract import Implementation, KernelCall
 from aboard.kernels.view import View
 from aboard.ops import get
 from aboard.target import Target
-from support import dsp_layers, kernel_call, mve_layers, weighted_models
+from support import dsp_layers, kernel_call, mve_images, mve_layers, weighted_models
 from support.examples import either, examples
 from support.kernel_call import Placed
 from support.kernel_points import tuned
@@ -169,6 +169,22 @@ def test_every_form_of_helium(form: str) -> None:
     @given(st.data())
     def at_every_distance(data: st.DataObject) -> None:
         check(data, layer.model(), layer.input(), either(TARGETS, ["arm_mve"]))
+
+    at_every_distance()
+
+
+@pytest.mark.parametrize("layer", mve_images.shrinking(), ids=lambda layer: "x".join(map(str, layer.shape_in)))
+def test_smaller_images_over_pixels_of_the_same_channels(layer: Layer) -> None:
+    (node,) = load(layer.model(), name="model").nodes
+    implementation = mve_layers.implementation(node)
+    x, y = View.whole(layer.shape_in, 1), View.whole(layer.shape_out, 1)
+    assert implementation.overlap(node, [x, None, None], [y]) == 0
+    assert implementation.alignment(node) == layer.channels
+
+    @settings(SETTINGS, max_examples=1)
+    @given(st.data())
+    def at_every_distance(data: st.DataObject) -> None:
+        check(data, layer.model(), layer.input(), ["arm_mve"])
 
     at_every_distance()
 

@@ -33,6 +33,18 @@ def columns() -> list[Layer]:
     return [*layers, twice]
 
 
+def shrinking() -> list[Layer]:
+    """Returns depthwise layers whose results lie over pixels of the operand: columns, and images with strides."""
+    columns = [depthwise((results + 4, 1), (5, 1), channels, "VALID") for results, channels in ((24, 128), (9, 16))]
+    images = [
+        depthwise((9, 5), (3, 3), 32, "SAME", 2),
+        depthwise((12, 5), (4, 4), 64, "VALID", 2),
+        depthwise((7, 10), (2, 3), 8, "VALID"),
+        depthwise((8, 6), (3, 2), 16, "VALID"),
+    ]
+    return [*columns, *images]
+
+
 def columns_of_any_rounding() -> list[Layer]:
     """Returns columns whose second rounding is a shift, of sums with any number of bits, and others with limits.
 

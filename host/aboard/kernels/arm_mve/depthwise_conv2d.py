@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -51,6 +52,9 @@ ORDER = np.array([start + step for start in (0, 2, 1, 3) for step in range(0, BL
 
 #: Value of the knob `form` for sixteen channels at once.
 _SIXTEEN = "sixteen_channels"
+
+#: Largest pixel that operand and result are aligned to: a larger one would cost the arena more than it saves.
+_LARGEST_PIXEL = 256
 
 #: Largest sum of absolute weights whose products with any int8 fit 16 bits.
 _MAX_WEIGHTS = 255
@@ -158,16 +162,27 @@ class MveS8(Implementation):
 
     @override
     def overlap(self, node: Node, inputs: Sequence[View | None], outputs: Sequence[View]) -> int | None:
-        """Blocks of rows are read and written alternately."""
+        """Blocks of rows are read and written alternately; or whole images, one block of channels after another."""
         x, y = packing.view(inputs), outputs[0]
         found = self._geometry(node, x, y)
         rows = 1
         if found is not None:
             if found.whole:
-                return None
+                return self._over_pixels(node, x, y)
             rows = found.lines
         below = distance(sliding_window(node), x, y, Reads.ROW)
         return None if below is None else below + (rows - 1) * y.row_stride
+
+    def _over_pixels(self, node: Node, x: View, y: View) -> int | None:
+        """Returns 0 if pixels of the result lie exactly over pixels of the operand; None if they may lie across them."""
+        together = all(view.contiguous and view.pixel_stride == _pixel(node) for view in (x, y))
+        return 0 if together else None
+
+    @override
+    def alignment(self, node: Node) -> int:
+        """Where results are aligned to pixels, those of a block of channels overwrite pixels of that block alone."""
+        found = self._chosen(node)
+        return max(self.align, _pixel(node)) if found is not None and found.whole else self.align
 
     @override
     def row_wise(self, node: Node) -> RowWise | None:
@@ -264,6 +279,13 @@ class MveS8(Implementation):
         return depthwise_loops.of_packed(
             node, x, whole, result, words, column=column, pairs=pairs, columns=columns, near=near
         )
+
+
+def _pixel(node: Node) -> int:
+    """Returns the bytes of a pixel of operand and result if an arena can align both to it, else 0."""
+    operand, pixel = node.input(INPUT).shape, node.output.shape[3]
+    shrinks = operand[3] == pixel and math.prod(operand[:3]) > math.prod(node.output.shape[:3])
+    return pixel if shrinks and pixel <= _LARGEST_PIXEL and pixel & (pixel - 1) == 0 else 0
 
 
 def _in_stripes(*views: View) -> bool:
