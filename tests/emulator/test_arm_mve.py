@@ -116,7 +116,9 @@ def four_at_a_time(explained: strategy.Explanation) -> Implementation:
 
 
 @pytest.mark.parametrize("toolchain", ["arm-none-eabi-gcc", "zig"])
-@pytest.mark.parametrize("images", [mve_images.images_of_few_lines, mve_images.images_of_fours])
+@pytest.mark.parametrize(
+    "images", [mve_images.images_of_few_lines, mve_images.images_of_fours, mve_images.columns_of_fours]
+)
 def test_images_whose_channels_are_packed_four_at_a_time(images: Callable[[], list[Layer]], toolchain: str) -> None:
     check([(layer.model(), layer.input()) for layer in images()], toolchain=toolchain, rule=four_at_a_time)
 

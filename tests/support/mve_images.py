@@ -65,6 +65,13 @@ def columns_of_any_rounding() -> list[Layer]:
     return found
 
 
+def columns_of_fours() -> list[Layer]:
+    """Returns columns of which four channels are packed at once: of 13 pixels and more, with any rest of sixteen."""
+    sizes = [(13, 3), (15, 4), (16, 5), (17, 6), (18, 2), (28, 5), (31, 1), (32, 1), (33, 8), (35, 12), (36, 5)]
+    channels = [8, 20, 12, 8, 36, 128, 8, 12, 24, 16, 8]
+    return [depthwise((n, 1), (k, 1), c, "VALID") for (n, k), c in zip(sizes, channels, strict=True)]
+
+
 def images_of_few_lines() -> list[Layer]:
     """Returns depthwise layers whose lines are packed all together: one to three strips, any rest of four pixels."""
     sizes = [(25, 5), (4, 1), (5, 2), (6, 3), (7, 4), (10, 6), (3, 9), (2, 14)]

@@ -1,4 +1,4 @@
-"""Models of depthwise and 1x1 layers of equal shapes, whose stripes on Cortex-M55 lie over the rows that they read."""
+"""Models of depthwise and 1x1 layers, whose results on Cortex-M55 lie over the rows or pixels that they read."""
 
 from __future__ import annotations
 
@@ -35,6 +35,20 @@ def chain(seed: int, size: tuple[int, int], channels: int, window: tuple[int, in
     model.conv(channels, (5, 3), 1)
     for _ in range(3):
         model.depthwise(1, window)
+        model.conv(channels, (1, 1))
+    global_average(model)
+    return model.build()
+
+
+def column(seed: int) -> bytes:
+    """Returns a model of depthwise and 1x1 layers of an image of one column, which shrinks.
+
+    Args:
+        seed: Of weights and scales.
+    """
+    model = _Plain(seed, (1, 30, 1, 40))
+    for window, channels in ((3, 128), (5, 128), (10, 64)):
+        model.depthwise(1, (window, 1), padding="VALID")
         model.conv(channels, (1, 1))
     global_average(model)
     return model.build()

@@ -60,7 +60,7 @@
     "mov r11, r2\n\t" \
     "movs r0, #0\n\t" \
     "vidup.u32 q2, r0, #1\n\t" \
-    "vshl.i32 q1, q2, #6\n\t" \
+    "vshl.i32 q1, q2, #4 + %c[block] / 8\n\t" \
     "sub r2, r5, %[next_channel]\n\t" \
     "vadd.i32 q1, q1, r2\n\t" \
     ABOARD_ONE_COLUMN_LITERAL("r2", "%c[pixel] * 65537") \
@@ -95,7 +95,7 @@
 /** Four sums, of the words of the next channel, or as far from its first words as loads of the channel before. */
 #define ABOARD_ONE_COLUMN_SUMS \
     ".if aboard_load\n\t" \
-    "vldrw.u32 q0, [q1, #64 * aboard_load]\n\t" \
+    "vldrw.u32 q0, [q1, #4 * %c[block] * aboard_load]\n\t" \
     ".else\n\t" \
     "vldrw.u32 q0, [q1, %[next_channel]]!\n\t" \
     ".endif\n\t" \
@@ -210,6 +210,68 @@
     "vst42.8 {q4, q5, q6, q7}, [r6]\n\t" \
     "vst43.8 {q4, q5, q6, q7}, [r6]!\n\t"
 
+/** The first of the last sixteen pixels, if the last word is filled up. */
+#define ABOARD_ONE_COLUMN_FROM "(4 * %c[words] + (%c[bytes] + 3) / 4 * 4 - 16)"
+
+/** Loads every fourth pixel of four channels, from pixel `number` of a group of sixteen on; behind the last pixel none. */
+#define ABOARD_ONE_COLUMN_EVERY_FOURTH(vector, at, number) \
+    ".if %c[bytes] && %c[bytes] <= " number "\n\t" \
+    "vpst\n\t" \
+    "vldrwt.u32 " vector ", [" at ", q0]\n\t" \
+    ".else\n\t" \
+    "vldrw.u32 " vector ", [" at ", q0]\n\t" \
+    ".endif\n\t"
+
+/** Packs the last sixteen pixels of four channels; r2 is the distance of pixels, q0 are the offsets of every fourth. */
+#define ABOARD_ONE_COLUMN_LAST_PIXELS \
+    ABOARD_ONE_COLUMN_LITERAL("r0", ABOARD_ONE_COLUMN_FROM " * %c[apart]") \
+    "add r0, r0, r4\n\t" \
+    ".if %c[bytes]\n\t" \
+    "movs r8, #3\n\t" \
+    "vctp.32 r8\n\t" \
+    ".endif\n\t" \
+    "vldrw.u32 q4, [r0, q0]\n\t" \
+    "add r0, r0, r2\n\t" \
+    ABOARD_ONE_COLUMN_EVERY_FOURTH("q5", "r0", "1") \
+    "add r0, r0, r2\n\t" \
+    ABOARD_ONE_COLUMN_EVERY_FOURTH("q6", "r0", "2") \
+    "add r0, r0, r2\n\t" \
+    ABOARD_ONE_COLUMN_EVERY_FOURTH("q7", "r0", "3") \
+    "add r8, r6, #4 * " ABOARD_ONE_COLUMN_FROM "\n\t" \
+    "vst40.8 {q4, q5, q6, q7}, [r8]\n\t" \
+    "vst41.8 {q4, q5, q6, q7}, [r8]\n\t" \
+    "vst42.8 {q4, q5, q6, q7}, [r8]\n\t" \
+    "vst43.8 {q4, q5, q6, q7}, [r8]\n\t" \
+    ".if %c[bytes]\n\t" \
+    ABOARD_DEPTHWISE_PACKED_REST \
+    ".endif\n\t"
+
+/** Packs the pixels of a block of four channels, sixteen to four words of each: the last sixteen, then those before. */
+#define ABOARD_ONE_COLUMN_PACK_FEW \
+    "ldrd r4, r6, [sp]\n\t" \
+    "adds r0, r4, #4\n\t" \
+    "str r0, [sp]\n\t" \
+    "movw r2, %[apart]\n\t" \
+    "movs r0, #0\n\t" \
+    "vidup.u32 q0, r0, #4\n\t" \
+    "vmul.i32 q0, q0, r2\n\t" \
+    ABOARD_ONE_COLUMN_LAST_PIXELS \
+    ".if " ABOARD_ONE_COLUMN_FROM " > 0\n\t" \
+    "movs r0, #(" ABOARD_ONE_COLUMN_FROM " + 15) / 16\n\t" \
+    "dls lr, r0\n\t" \
+    "1:\n\t" \
+    "vldrw.u32 q4, [r4, q0]\n\t" \
+    "add r0, r4, r2\n\t" \
+    "vldrw.u32 q5, [r0, q0]\n\t" \
+    "add r0, r0, r2\n\t" \
+    "vldrw.u32 q6, [r0, q0]\n\t" \
+    "add r0, r0, r2\n\t" \
+    "vldrw.u32 q7, [r0, q0]\n\t" \
+    "add r4, r4, r2, lsl #4\n\t" \
+    ABOARD_ONE_COLUMN_WORDS \
+    "le lr, 1b\n\t" \
+    ".endif\n\t"
+
 /** Packs the pixels of a block of channels, four to a word. */
 #define ABOARD_ONE_COLUMN_PACK \
     "ldrd r4, r6, [sp]\n\t" \
@@ -253,7 +315,7 @@
     ABOARD_ONE_COLUMN_CHANNELS \
     ABOARD_ONE_COLUMN_END
 
-/** All `blocks` of sixteen channels, with their packing; `last` channels in the last block if it is not whole. */
+/** All `blocks` of sixteen or four channels, with their packing; `last` channels in the last block if it is not whole. */
 #define ABOARD_ONE_COLUMN_BLOCKS_TEXT \
     ABOARD_ONE_COLUMN_START \
     "5:\n\t" \
@@ -261,7 +323,11 @@
     "lsr r2, r11, #16\n\t" \
     "adds r2, #1\n\t" \
     ".endif\n\t" \
+    ".if %c[block] < 16\n\t" \
+    ABOARD_ONE_COLUMN_PACK_FEW \
+    ".else\n\t" \
     ABOARD_ONE_COLUMN_PACK \
+    ".endif\n\t" \
     ".if %c[last]\n\t" \
     ".if %c[blocks] > 1\n\t" \
     "cmp r2, #16\n\t" \
@@ -270,14 +336,14 @@
     ".endif\n\t" \
     ABOARD_DEPTHWISE_PACKED_REST \
     ".else\n\t" \
-    "movs r2, #16\n\t" \
+    "movs r2, %[block]\n\t" \
     ".endif\n\t" \
     "dls lr, r2\n\t" \
     ABOARD_ONE_COLUMN_CHANNELS \
     ".if %c[blocks] > 1\n\t" \
-    "movs r0, #64\n\t" \
+    "movs r0, #4 * %c[block]\n\t" \
     "vsub.i32 q1, q1, r0\n\t" \
-    "subs r11, r11, #16 << 16\n\t" \
+    "subs r11, r11, #%c[block] << 16\n\t" \
     "bhs 5b\n\t" \
     ".endif\n\t" \
     ABOARD_ONE_COLUMN_END
@@ -299,7 +365,7 @@
                        [rest] "i"(aboard_depthwise_packed_first(1, p->along.outputs % 8)), \
                        [apart] "i"(p->along.in_stride), \
                        [words] "i"(p->along.inputs / 4), [bytes] "i"(p->along.inputs % 4), \
-                       [blocks] "i"(blocks), [last] "i"(last) \
+                       [blocks] "i"(blocks), [last] "i"(last), [block] "i"(p->words) \
                      : "r4", "r6", "r8", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", \
                        ABOARD_MVE_PREDICATE "cc", "memory")
 
@@ -323,9 +389,8 @@ ABOARD_INLINE void aboard_depthwise_packed_one_column(const aboard_depthwise_pac
                                                       int32_t channels, const int8_t *x, const int8_t *strip,
                                                       const int8_t *record, int8_t *out) {
     const int32_t all = (p->along.outputs + 7) / 8;
-    const int32_t blocks =
-        packs ? (p->channels + ABOARD_DEPTHWISE_PACKED_BLOCK - 1) / ABOARD_DEPTHWISE_PACKED_BLOCK : 1;
-    const int32_t last = packs ? p->channels % ABOARD_DEPTHWISE_PACKED_BLOCK : 0;
+    const int32_t blocks = packs ? (p->channels + p->words - 1) / p->words : 1;
+    const int32_t last = packs ? p->channels % p->words : 0;
     /* Loads add the bytes of a record before they read; before the first record there is no object to point to. */
     const uintptr_t before = (uintptr_t)record + ABOARD_DEPTHWISE_PACKED_WEIGHTS - ABOARD_DEPTHWISE_PACKED_RECORD;
     const uint32_t further = (uint32_t)(channels - 1) << 16 | (uint16_t)p->epilogue.zero_point;

@@ -216,7 +216,7 @@ ABOARD_SHARED void aboard_depthwise_packed_pack_few(const aboard_depthwise_packe
 ABOARD_INLINE void aboard_depthwise_packed_pack_line(const aboard_depthwise_packed_mve_t *p, const int8_t *x,
                                                      uint32_t some, int8_t *to) {
     for (int32_t i = 0; i < p->along.inputs; ++i) {
-        for (int32_t c = 0; c < ABOARD_DEPTHWISE_PACKED_BLOCK; ++c) {
+        for (int32_t c = 0; c < p->words; ++c) {
             to[i / 4 * aboard_depthwise_packed_pitch(p) + 4 * c + i % 4] = (int8_t)(some >> c & 1 ? x[c] : 0);
         }
         x += p->along.in_stride;

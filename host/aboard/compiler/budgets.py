@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from aboard.compiler import less_scratch as less_scratch_nodes
+from aboard.compiler import mixed as mixed_kernels
 from aboard.compiler import scheduled
 from aboard.compiler.scheduled import Scheduled
 from aboard.errors import CapacityError
@@ -18,7 +19,7 @@ from aboard.kernels.control import ControlFlow
 from aboard.kernels.select import strategy
 from aboard.kernels.select.flash import model_bytes
 from aboard.ops.control import bodies
-from aboard.schedule import control, spans
+from aboard.schedule import aims, control, spans
 from aboard.schedule.aims import Aim
 from aboard.schedule.lowering import Calls, GivenCascades
 from aboard.target import Target
@@ -66,9 +67,27 @@ def within_ram(graph: Graph, target: Target, aim: Aim, tuning: Tuning) -> Schedu
             errors.append(error)
         if found and not found[0].program.assignment.cascades:
             break
+    other = mixed(graph, target, aim, tuning) if not found or found[0].program.assignment.cascades else None
+    found += [] if other is None else [other]
     if found:
         return min(found, key=lambda each: each.instructions)
     raise min(errors, key=lambda error: error.least_bytes or math.inf)
+
+
+def mixed(graph: Graph, target: Target, aim: Aim, tuning: Tuning) -> Scheduled | None:
+    """Returns the schedule of mixed kernels within `-ram-max`, on cores where cascades take long; None without any.
+
+    Without a limit, that of the kernels that need the least.
+    """
+    if not aims.is_plain_by_default(target) or target.flash_max is not None or tuning.has_points():
+        return None
+    preferred = _kernels(graph, target, tuning, None)
+    return mixed_kernels.within(
+        graph,
+        preferred,
+        math.inf if target.ram_max is None else target.ram_max,
+        lambda kernels: Calls(with_bodies(graph, kernels, target, aim), target),
+    )
 
 
 def _may_fit(graph: Graph, target: Target, aim: Aim, tuning: Tuning) -> bool:

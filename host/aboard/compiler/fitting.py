@@ -44,7 +44,8 @@ def fit(graph: Graph, target: Target, tuning: Tuning = DEFAULTS) -> Scheduled:
     """
     first = _recomputed(graph, target) if _is_hopeless(graph, target, tuning) else None
     if first is not None and first.layout.ram <= (target.ram_max or 0):
-        return first
+        other = budgets.mixed(graph, target, aims.aim(target), tuning)
+        return first if other is None or first.instructions <= other.instructions else other
     try:
         return _fit_stored(graph, target, tuning)
     except CapacityError as error:
@@ -176,10 +177,13 @@ def _is_slow(graph: Graph, target: Target, tuning: Tuning, most: float) -> bool:
 
 
 def _with_less_ram(graph: Graph, target: Target, tuning: Tuning) -> Iterator[Scheduled]:
-    """Yields schedules in cascades, of high and of low stripes; with kernels that need less scratch; and with both.
+    """Yields schedules in cascades, of high and of low stripes; with kernels that need less scratch; with both; mixed.
 
     Kernels need less scratch everywhere, or where the schedule before has no room. Those that do not fit are left out.
     """
+    other = budgets.mixed(graph, target, Aim.PLAIN, tuning)
+    if other is not None:
+        yield other
     forms = ((), graph.nodes) if budgets.has_less_scratch(graph, target, tuning) else ((),)
     for less_scratch in forms:
         if less_scratch:

@@ -24,6 +24,7 @@ class Aim(Enum):
         NEAR_LEAST: The fewest stripes among schedules with hardly more RAM than the least (`SLACK`).
         WITHIN: The fewest stripes within `-ram-max`.
         LIMITED: The least RAM found for a limited number of instructions.
+        MIXED: No cascades, and kernels that need less RAM in some layers, for `-ram-max`.
         PLAIN: No cascades, which is fastest.
         TUNED: The cascades that a tuning names.
     """
@@ -32,6 +33,7 @@ class Aim(Enum):
     NEAR_LEAST = auto()
     WITHIN = auto()
     LIMITED = auto()
+    MIXED = auto()
     PLAIN = auto()
     TUNED = auto()
 
@@ -82,12 +84,13 @@ def rule(
         Aim.NEAR_LEAST: f"the fewest stripes within {100 * (SLACK - 1):.0f} % of the least RAM found",
         Aim.WITHIN: f"the fewest stripes within -ram-max={target.ram_max}",
         Aim.LIMITED: f"the least RAM found for at most {100 * (MOST_INSTRUCTIONS - 1):.0f} % more instructions",
+        Aim.MIXED: f"the fastest kernels found within -ram-max={target.ram_max}, layer by layer, without cascades",
         Aim.PLAIN: "no cascades, which is fastest",
         Aim.TUNED: "the cascades that aboard tune found",
     }[taken]
     if less_scratch:
         words += ", with kernels of less scratch"
-    if taken is Aim.TUNED:
+    if taken in (Aim.TUNED, Aim.MIXED):
         return words
     if kernels_of_balanced and is_plain_by_default(target) and (taken is not Aim.PLAIN or less_scratch):
         return f"{words} (with the kernels of -opt=balanced, since others may take more flash or time)"

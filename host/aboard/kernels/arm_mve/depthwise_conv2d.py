@@ -16,7 +16,7 @@ from aboard.kernels.arm_mve import depthwise_loops, packed_stripes
 from aboard.kernels.arm_mve import depthwise_packed as packed
 from aboard.kernels.arm_mve import packed_words as records
 from aboard.kernels.arm_mve.epilogue import LANES, EpilogueForm, EpilogueMve, epilogue, refusal
-from aboard.kernels.arm_mve.packed_layer import MOST_WHOLE_BYTES, PackedGeometry
+from aboard.kernels.arm_mve.packed_layer import MOST_WHOLE_BYTES, PackedGeometry, Packing
 from aboard.kernels.contract import (
     ConstantArg,
     Implementation,
@@ -135,6 +135,8 @@ class MveS8(Implementation):
         found, x = self._chosen(node), View.whole(node.input(INPUT).shape, 1)
         if found is None or packed.words(found, x, few=True) != packed.FEW or self._packs_few:
             return None
+        if found.packing is Packing.ONE_AXIS and op.depth_multiplier(node) != 1:
+            return None
         return self.at(replace(self.tuned, values={**self.tuned.values, "packed": packed.FEW}))
 
     @property
@@ -174,7 +176,7 @@ class MveS8(Implementation):
         return None if below is None else below + (rows - 1) * y.row_stride
 
     def _over_pixels(self, node: Node, x: View, y: View) -> int | None:
-        """Returns 0 if pixels of the result lie exactly over pixels of the operand; None if they may lie across them."""
+        """Returns 0 if pixels of the result lie exactly over pixels of the operand, None if they may lie across."""
         together = all(view.contiguous and view.pixel_stride == _pixel(node) for view in (x, y))
         return 0 if together else None
 
@@ -241,9 +243,12 @@ class MveS8(Implementation):
             work = self._loops(node, x, chosen, result, pairs=False)
             return packed_stripes.lowered(node, x, y, records.pack(chosen, matrix, result), result, work)
         price = flash_price(target, self.inference)
-        column = not stripes and packed.in_column(node, found, y, result, price)
-        pairs = not column and packed.in_pairs(node, found, price)
         words = packed.words(found, x, few=self._packs_few)
+        # Four channels of a column are packed in the run of instructions that computes them.
+        few_in_column = words == packed.FEW and found.packing is Packing.ONE_AXIS and packed.may_be_column(found, y)
+        column = not stripes and (few_in_column or packed.in_column(node, found, y, result, price))
+        pairs = not column and packed.in_pairs(node, found, price)
+        words = words if few_in_column or found.packing is not Packing.ONE_AXIS else BLOCK
         wide = records.is_wide(matrix, result)
         params = packed.params(
             node, found, x, y, result, stripes=stripes, column=column, pairs=pairs, words=words, wide=wide

@@ -35,6 +35,10 @@ _LOOP = 3
 #: outside of packing, with those of blocks that are not all whole.
 _COLUMN_CHANNEL, _COLUMN_EIGHT, _COLUMN_FOUR, _COLUMN_IMAGE, _COLUMN_BLOCK, _COLUMN_LAST = 7, 20, 11, 16, 11, 7
 
+#: Columns whose four channels are packed at once: instructions around a block of channels with its last sixteen pixels,
+#: and those of sixteen pixels before; pixels of a load for each of four channels.
+_COLUMN_FEW, _EVERY_FOURTH, _SIXTEEN = 27, 13, 16
+
 #: Loads of pixels for eight results of one line.
 _LOADS = {Packing.FOUR: 4, Packing.ONE: 8, Packing.ONE_AXIS: 2}
 
@@ -77,13 +81,23 @@ def _of_column_channel(found: PackedGeometry, result: EpilogueMve) -> int:
     return _COLUMN_CHANNEL + groups + (found.groups(1) == MOST_GROUPS)
 
 
-def _of_column(x: View, found: PackedGeometry, result: EpilogueMve) -> int:
+def _of_column(x: View, found: PackedGeometry, result: EpilogueMve, words: int) -> int:
     """Returns the instructions of an image of one column whose blocks of channels are packed in the same run."""
+    if words < BLOCK:
+        packed = x.channels // words * _few_in_column(found)
+        return x.channels * _of_column_channel(found, result) + packed + _COLUMN_IMAGE
     blocks, last = ceil(x.channels / BLOCK), x.channels % BLOCK
     packed = _STEPS * ceil(found.along.inputs / 4) + _COLUMN_BLOCK
     if last:
         packed += found.along.inputs // 4 + found.along.inputs % 4 + _COLUMN_LAST
     return x.channels * _of_column_channel(found, result) + blocks * packed + _COLUMN_IMAGE
+
+
+def _few_in_column(found: PackedGeometry) -> int:
+    """Returns the instructions that pack four channels of a column, with those around a block of channels."""
+    before, missing = ceil(found.along.inputs / 4) * 4 - _SIXTEEN, -found.along.inputs % 4
+    left = missing + (2 + 2 * (found.along.outputs % RESULTS > 0) if missing else 0)
+    return _COLUMN_FEW + left + (2 + _EVERY_FOURTH * ceil(before / _SIXTEEN) if before else 0)
 
 
 def of_packed(
@@ -113,7 +127,7 @@ def of_packed(
     """
     images, channels = node.output.shape[0], node.output.shape[3]
     if column and near and channels == x.channels:
-        return loops.UNIT * images * _of_column(x, found, result)
+        return loops.UNIT * images * _of_column(x, found, result, words)
     blocks = ceil(x.channels / words)
     # With a multiplier, instructions run over the results of a channel.
     runs = (blocks if channels == x.channels else x.channels) * _runs(found)

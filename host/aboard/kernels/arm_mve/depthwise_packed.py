@@ -50,6 +50,9 @@ _STRIPS, _MOST_APART, _MOST_ADVANCE = 3, 508, 4095
 #: pixels across with padding.
 FEW, _FEW_ALONG, _FEW_ACROSS = 4, range(4, 256), 7
 
+#: Fewest pixels of a column of which four channels are packed at once: loads take every fourth of sixteen.
+_FEW_IN_COLUMN = 13
+
 #: Bytes of an instruction.
 _INSTRUCTION = 4
 
@@ -182,6 +185,12 @@ def in_pairs(node: Node, found: PackedGeometry, price: float) -> bool:
     return saved >= price * GROUP[found.packing] * _INSTRUCTION
 
 
+def may_be_column(found: PackedGeometry, y: View) -> bool:
+    """True if all groups of results of a channel can be computed without a loop, and scattered into a view."""
+    furthest = (RESULTS - 1) * (y.row_stride, y.pixel_stride)[found.along.number] + y.channels
+    return found.may_be_column and furthest <= MOST_SCATTER
+
+
 def in_column(node: Node, found: PackedGeometry, y: View, result: EpilogueMve, price: float) -> bool:
     """True if all groups of results of a channel are worth their flash without a loop.
 
@@ -192,8 +201,7 @@ def in_column(node: Node, found: PackedGeometry, y: View, result: EpilogueMve, p
         result: The epilogue of its sums.
         price: Instructions that a byte of flash must save.
     """
-    furthest = (RESULTS - 1) * (y.row_stride, y.pixel_stride)[found.along.number] + y.channels
-    if not found.may_be_column or furthest > MOST_SCATTER:
+    if not may_be_column(found, y):
         return False
     saved = math.prod(node.output.shape[::3]) * depthwise_loops.saved_by_column(found, result)
     more = max(found.along.outputs // RESULTS - 1, 0)
@@ -234,12 +242,16 @@ def words(found: PackedGeometry, x: View, *, few: bool) -> int:
 
 
 def _may_be_few(found: PackedGeometry, x: View) -> bool:
-    """True if four channels can be packed at once: of all lines together, or of a strip."""
+    """True if four channels can be packed at once: of all lines together, of a strip, or of a column."""
     pixels = min(found.along.inputs, found.places - found.along.pad)
     if in_columns(found, x):
         return pixels in _FEW_ALONG and found.across.pad + found.across.inputs <= _FEW_ACROSS
-    fours = x.channels > FEW and x.channels % FEW == 0 and pixels >= FEW
-    return found.packing is not Packing.ONE_AXIS and fours and aligned(x)
+    fours = x.channels > FEW and x.channels % FEW == 0 and pixels >= FEW and aligned(x)
+    if found.packing is Packing.ONE_AXIS:
+        return (
+            fours and found.whole and found.may_be_column and is_near(found, x) and found.along.inputs >= _FEW_IN_COLUMN
+        )
+    return fours
 
 
 def params(
