@@ -189,6 +189,27 @@ def test_smaller_images_over_pixels_of_the_same_channels(layer: Layer) -> None:
     at_every_distance()
 
 
+@pytest.mark.parametrize("layer", mve_images.columns_of_fours(), ids=lambda layer: "x".join(map(str, layer.shape_in)))
+def test_columns_of_four_channels_at_once(layer: Layer) -> None:
+    (node,) = load(layer.model(), name="model").nodes
+    found, target = mve_layers.implementation(node).in_less_scratch(node), TARGETS["arm_mve"]
+    assert found is not None
+    views = View.whole(layer.shape_in, 1), View.whole(layer.shape_out, 1)
+    own, few = (
+        each.lower(node, [views[0], None, None], [views[1]], target)
+        for each in (mve_layers.implementation(node), found)
+    )
+    assert isinstance(few, KernelCall)
+    assert (few.params["words"], few.params["column"]) == (4, 1)
+    assert sum(each.bytes for each in few.scratch) < sum(each.bytes for each in own.scratch)
+    (wanted,) = get(node.op).evaluate(node, [layer.input(), *(t.data for t in node.inputs[1:] if t is not None)])
+    behind = distances(found, node, *views) or {views[1].span}
+    trials = [trial(None, found, node, target, views, distance) for distance in behind]
+    with kernel_call.library([one.call for one in trials]) as run:
+        for number, one in enumerate(trials):
+            check_at(number, one, run, layer.input(), wanted)
+
+
 @pytest.mark.parametrize("depth", [1, 2, 3, 4, 5, 6, 7, 8, 16])
 @pytest.mark.parametrize("channels", [4, 8, 16, 20])
 def test_single_pixels_kept_in_registers(depth: int, channels: int) -> None:
