@@ -79,12 +79,12 @@ def mixed(graph: Graph, target: Target, aim: Aim, tuning: Tuning) -> Scheduled |
 
     Without a limit, that of the kernels that need the least.
     """
-    if not aims.is_plain_by_default(target) or target.flash_max is not None or tuning.has_points():
+    given = target.flash_max is not None or tuning.has_points() or strategy.is_forced()
+    if given or not aims.is_plain_by_default(target):
         return None
-    preferred = _kernels(graph, target, tuning, None)
     return mixed_kernels.within(
         graph,
-        preferred,
+        _kernels(graph, target, tuning, None),
         math.inf if target.ram_max is None else target.ram_max,
         lambda kernels: Calls(with_bodies(graph, kernels, target, aim), target),
     )
