@@ -83,7 +83,8 @@ ABOARD_INLINE void aboard_mve_copy(int8_t *to, const int8_t *from, int32_t count
         memcpy(to, from, 4);
         return;
     }
-    for (; count == 16 || count >= 32; count -= 16) {
+    const int32_t rest = count > 16 && count % 16 > 0 ? 16 + count % 16 : count % 16;
+    for (; count >= rest + 16; count -= 16) {
         vstrbq_s8(to, vldrbq_s8(from));
         to += 16;
         from += 16;
