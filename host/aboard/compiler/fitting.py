@@ -236,7 +236,9 @@ def _limited(
         except CapacityError:
             low = limit
             continue
-        if found.instructions <= most:
+        # Kernels of many kinds add code: a byte of RAM is worth a byte of flash.
+        saves = best.layout.ram - found.layout.ram >= found.flash - best.flash
+        if found.instructions <= most and (saves or found.aim is not Aim.MIXED):
             best = replace(found, aim=Aim.LIMITED, calls=found.calls.for_target(target))
         else:
             low = limit

@@ -160,13 +160,16 @@ def test_the_rule_names_the_kernels_of_balanced(model: str) -> None:
 
 @pytest.mark.parametrize(("model", "overwrites"), [(m, m == "kws") for m in models.available(["kws", "sww"])])
 def test_with_helium_size_takes_no_cascades_that_take_much_longer(model: str, overwrites: bool) -> None:
-    """Stripes of eight rows that lie over their operands take less than a tenth more instructions, as predicted."""
+    """Stripes of eight rows that lie over their operands take less than a tenth more instructions, as predicted.
+
+    Without stripes, other kernels in some layers lower the RAM.
+    """
     size, balanced = (compiled(model, "cortex-m55", f"-opt={opt}") for opt in ("size", "balanced"))
     counts = [sum(node.estimated_instructions or 0 for node in each.nodes) for each in (size, balanced)]
     assert counts[0] <= 1.1 * counts[1]
     assert any(node.cascade is not None for node in size.nodes) is overwrites
     assert (size.ram_bytes < 0.5 * balanced.ram_bytes) is overwrites
-    assert (size.ram_bytes == balanced.ram_bytes) is not overwrites
+    assert (0.9 * balanced.ram_bytes < size.ram_bytes < balanced.ram_bytes) is not overwrites
 
 
 @pytest.mark.parametrize("model", models.available(["kws"]))
