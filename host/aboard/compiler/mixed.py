@@ -52,7 +52,7 @@ class Way:
         """Bytes of the arena at the node's step, without those of other tensors."""
         return self.tensors + self.scratch
 
-    def spares(self, other: Way) -> bool:
+    def needs_less(self, other: Way) -> bool:
         """True if it needs less than another way in any respect."""
         return self.tensors < other.tensors or self.scratch < other.scratch
 
@@ -101,7 +101,7 @@ def _all_ways(graph: Graph, preferred: Mapping[Node, Implementation], target: Ta
         node = explained.node
         priced = [c.implementation for c in explained.candidates if c.cost is not None and not c.refused]
         kernels = [preferred[node], *(point for kernel in priced for point in _points(kernel, node, target))]
-        yield _sparing([_way(node, kernel, target) for kernel in kernels])
+        yield _pareto_front([_way(node, kernel, target) for kernel in kernels])
 
 
 def _points(kernel: Implementation, node: Node, target: Target) -> Iterator[Implementation]:
@@ -132,10 +132,10 @@ def _tensors(node: Node, kernel: Implementation) -> int:
     return sum(sizes) if distance is None else min(sum(sizes), max(sizes[1], max(distance, 0) + sizes[0]))
 
 
-def _sparing(ways: list[Way]) -> list[Way]:
-    """Returns the ways that spare something beside each faster one, the fastest first."""
+def _pareto_front(ways: list[Way]) -> list[Way]:
+    """Returns the ways that need less than each faster one in some respect, the fastest first."""
     found: list[Way] = []
     for way in sorted(ways, key=lambda way: (way.time, way.need)):
-        if all(way.spares(other) for other in found):
+        if all(way.needs_less(other) for other in found):
             found.append(way)
     return found
