@@ -9,7 +9,7 @@ that gain most, as long as the memory plan stays within the limit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from aboard.compiler import scheduled
@@ -66,7 +66,7 @@ def within(graph: Graph, preferred: Mapping[Node, Implementation], limit: float,
         limit: Bytes of RAM, those of states included; infinity for the kernels that need the least, whatever they take.
         calls_of: Makes the calls of the graph.
     """
-    ways = dict(zip(graph.nodes, map(list, _all_ways(graph, preferred, calls_of(preferred).target)), strict=True))
+    ways = dict(zip(graph.nodes, _all_ways(graph, preferred, calls_of(preferred).target), strict=True))
     several = [node for node in graph.nodes if len(ways[node]) > 1]
     if not several or len(several) > _MOST_NODES:
         return None
@@ -95,7 +95,7 @@ def _planned(graph: Graph, calls: Calls, limit: float) -> Scheduled | None:
     return replace(found, aim=Aim.MIXED, nodes=tuple(graph.nodes)) if found.layout.ram <= limit else None
 
 
-def _all_ways(graph: Graph, preferred: Mapping[Node, Implementation], target: Target) -> Iterator[Iterable[Way]]:
+def _all_ways(graph: Graph, preferred: Mapping[Node, Implementation], target: Target) -> Iterator[list[Way]]:
     """Yields the ways to compute each node: the fastest first, and of slower ones those that need less somewhere."""
     for explained in strategy.explain_all(graph, target):
         node = explained.node
